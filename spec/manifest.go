@@ -1,0 +1,340 @@
+package spec
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/internal/pyjson"
+)
+
+const manifestVersion = "1.0"
+
+// Manifest returns the manifest that an agent in the given role publishes: the
+// messages it handles, the replies to them and their schemas. The empty role
+// gives that of an agent that handles all messages.
+func (p *Protocol) Manifest(role string) ([]byte, error) {
+	m, err := p.manifest(role)
+	if err != nil {
+		return nil, err
+	}
+	digest := manifestDigest(m)
+	m.Set("metadata", pyjson.OfMembers(
+		pyjson.Member{Key: "name", Value: pyjson.Of(p.Name)},
+		pyjson.Member{Key: "version", Value: pyjson.Of(p.Version)},
+		pyjson.Member{Key: "digest", Value: pyjson.Of(digest)},
+	))
+	return pyjson.Append(nil, m, pyjson.Spaced), nil
+}
+
+// Digest returns the protocol's digest for a role, "proto:" and 64 hexadecimal
+// digits. The protocol's name and version are not part of it.
+func (p *Protocol) Digest(role string) (string, error) {
+	m, err := p.manifest(role)
+	if err != nil {
+		return "", err
+	}
+	return manifestDigest(m), nil
+}
+
+// manifest writes the manifest with empty metadata.
+func (p *Protocol) manifest(role string) (pyjson.Value, error) {
+	if err := p.Check(); err != nil {
+		return pyjson.Value{}, err
+	}
+	if role != "" && p.Role(role) == nil {
+		return pyjson.Value{}, fault.Errorf(fault.NotFound, "role", "protocol %s has no role %q; it has %s", p.Name, role, p.roleNames())
+	}
+	b := manifestBuilder{protocol: p, digests: make(map[string]string), models: pyjson.Value{Kind: pyjson.Array}}
+	interactions := pyjson.Value{Kind: pyjson.Array}
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		if !p.HandledBy(p.Message(rule.Message), role) {
+			continue
+		}
+		request := b.model(rule.Message)
+		var responses []string
+		for _, reply := range rule.Replies {
+			responses = append(responses, b.model(reply))
+		}
+		slices.Sort(responses)
+		interactions.Items = append(interactions.Items, interaction(request, slices.Compact(responses)))
+	}
+	if b.err != nil {
+		return pyjson.Value{}, b.err
+	}
+	return pyjson.OfMembers(
+		pyjson.Member{Key: "version", Value: pyjson.Of(manifestVersion)},
+		pyjson.Member{Key: "metadata", Value: pyjson.OfMembers()},
+		pyjson.Member{Key: "models", Value: b.models},
+		pyjson.Member{Key: "interactions", Value: interactions},
+	), nil
+}
+
+func (p *Protocol) roleNames() string {
+	if len(p.Roles) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, r := range p.Roles {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func interaction(request string, responses []string) pyjson.Value {
+	list := pyjson.Value{Kind: pyjson.Array}
+	for _, r := range responses {
+		list.Items = append(list.Items, pyjson.Of(r))
+	}
+	return pyjson.OfMembers(
+		pyjson.Member{Key: "type", Value: pyjson.Of("normal")},
+		pyjson.Member{Key: "request", Value: pyjson.Of(request)},
+		pyjson.Member{Key: "responses", Value: list},
+	)
+}
+
+type manifestBuilder struct {
+	protocol *Protocol
+	digests  map[string]string // by message name
+	models   pyjson.Value
+	err      error
+}
+
+// model returns the digest of a message and lists its schema once.
+func (b *manifestBuilder) model(message string) string {
+	if digest, listed := b.digests[message]; listed {
+		return digest
+	}
+	schema, err := schemaOf(b.protocol.Message(message).Body)
+	if err != nil {
+		if b.err == nil {
+			b.err = fault.In("messages."+message, err)
+		}
+		return ""
+	}
+	digest := modelDigest(schema)
+	b.digests[message] = digest
+	b.models.Items = append(b.models.Items, pyjson.OfMembers(
+		pyjson.Member{Key: "digest", Value: pyjson.Of(digest)},
+		pyjson.Member{Key: "schema", Value: schema},
+	))
+	return digest
+}
+
+// manifestDigest hashes a manifest without its metadata, with its lists sorted.
+func manifestDigest(m pyjson.Value) string {
+	version, _ := m.Get("version")
+	models, _ := m.Get("models")
+	interactions, _ := m.Get("interactions")
+	return "proto:" + hashSorted(pyjson.OfMembers(
+		pyjson.Member{Key: "version", Value: version},
+		pyjson.Member{Key: "metadata", Value: pyjson.OfMembers()},
+		pyjson.Member{Key: "models", Value: sortedBy(models, "digest")},
+		pyjson.Member{Key: "interactions", Value: sortedBy(interactions, "request")},
+	))
+}
+
+func sortedBy(list pyjson.Value, key string) pyjson.Value {
+	items := slices.Clone(list.Items)
+	slices.SortStableFunc(items, func(a, b pyjson.Value) int {
+		left, _ := a.Get(key)
+		right, _ := b.Get(key)
+		return strings.Compare(left.Text, right.Text)
+	})
+	return pyjson.OfItems(items...)
+}
+
+// ParseManifest reads the manifest of a Python agent. Its messages are named by
+// the titles of their schemas; a manifest says nothing of roles. The result has
+// the same digest, or the error says what could not be kept.
+func ParseManifest(text []byte) (*Protocol, error) {
+	m, err := readManifest(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &Protocol{Name: m.name, Version: m.version}
+	names := make(map[string]string)
+	for i, model := range m.models {
+		body, err := typeFromSchema(model.schema)
+		if err != nil {
+			return nil, fault.In("models."+model.name, err)
+		}
+		if p.Message(model.name) != nil {
+			return nil, fault.Errorf(fault.Conflict, "models", "two models of the name %q", model.name)
+		}
+		names[m.models[i].stated] = model.name
+		p.Messages = append(p.Messages, Message{Name: model.name, Body: body})
+	}
+	for _, in := range m.interactions {
+		rule := Rule{Message: names[in.request]}
+		for _, reply := range in.responses {
+			rule.Replies = append(rule.Replies, names[reply])
+		}
+		p.Rules = append(p.Rules, rule)
+	}
+	return p, p.Check()
+}
+
+// Digests are the digests of a published manifest, computed from its schemas.
+type Digests struct {
+	Protocol string
+	Models   []ModelDigest // in the order of the manifest
+	Stale    []StaleDigest
+}
+
+// A ModelDigest is the digest of one model.
+type ModelDigest struct{ Name, Digest string }
+
+// A StaleDigest is one that the manifest states wrongly.
+type StaleDigest struct {
+	Of             string // "protocol" or the model's name
+	Stated, Actual string
+}
+
+// ManifestDigests computes the digests of a manifest from the schemas as they
+// stand, also where [ParseManifest] could not hold them. What the manifest
+// itself says of its digests is only compared.
+func ManifestDigests(text []byte) (*Digests, error) {
+	m, err := readManifest(text)
+	if err != nil {
+		return nil, err
+	}
+	var d Digests
+	actual := make(map[string]string)
+	models := pyjson.Value{Kind: pyjson.Array}
+	for _, model := range m.models {
+		digest := modelDigest(model.schema)
+		actual[model.stated] = digest
+		d.Models = append(d.Models, ModelDigest{model.name, digest})
+		if model.stated != digest {
+			d.Stale = append(d.Stale, StaleDigest{model.name, model.stated, digest})
+		}
+		models.Items = append(models.Items, pyjson.OfMembers(
+			pyjson.Member{Key: "digest", Value: pyjson.Of(digest)},
+			pyjson.Member{Key: "schema", Value: model.schema},
+		))
+	}
+	interactions := pyjson.Value{Kind: pyjson.Array}
+	for _, in := range m.interactions {
+		var responses []string
+		for _, r := range in.responses {
+			responses = append(responses, actual[r])
+		}
+		slices.Sort(responses)
+		interactions.Items = append(interactions.Items, interaction(actual[in.request], responses))
+	}
+	d.Protocol = manifestDigest(pyjson.OfMembers(
+		pyjson.Member{Key: "version", Value: pyjson.Of(manifestVersion)},
+		pyjson.Member{Key: "models", Value: models},
+		pyjson.Member{Key: "interactions", Value: interactions},
+	))
+	if m.digest != "" && m.digest != d.Protocol {
+		d.Stale = append(d.Stale, StaleDigest{"protocol", m.digest, d.Protocol})
+	}
+	return &d, nil
+}
+
+type rawManifest struct {
+	name, version, digest string
+	models                []rawModel
+	interactions          []rawInteraction
+}
+
+type rawModel struct {
+	name   string
+	stated string // the digest that the manifest gives it
+	schema pyjson.Value
+}
+
+type rawInteraction struct {
+	request   string
+	responses []string
+}
+
+func readManifest(text []byte) (*rawManifest, error) {
+	v, err := parseLimited(text)
+	if err != nil {
+		return nil, err
+	}
+	models, hasModels := v.Get("models")
+	interactions, hasInteractions := v.Get("interactions")
+	if !hasModels || !hasInteractions || models.Kind != pyjson.Array || interactions.Kind != pyjson.Array {
+		return nil, fault.Errorf(fault.Malformed, "", "a manifest is an object with the lists \"models\" and \"interactions\"")
+	}
+	if version, _ := v.Get("version"); version.Text != manifestVersion {
+		return nil, fault.Errorf(fault.Unsupported, "version", "manifest version %s, only %q is known", jsonOf(version), manifestVersion)
+	}
+	m := &rawManifest{}
+	if metadata, ok := v.Get("metadata"); ok {
+		m.name, m.version, m.digest = textOf(metadata, "name"), textOf(metadata, "version"), textOf(metadata, "digest")
+	}
+	stated := make(map[string]bool)
+	for i, item := range models.Items {
+		model, err := readModel(item)
+		if err != nil {
+			return nil, fault.In(indexed("models", i), err)
+		}
+		if stated[model.stated] {
+			return nil, fault.Errorf(fault.Malformed, indexed("models", i), "the digest %s is there twice", model.stated)
+		}
+		stated[model.stated] = true
+		m.models = append(m.models, model)
+	}
+	for i, item := range interactions.Items {
+		in, err := readInteraction(item, stated)
+		if err != nil {
+			return nil, fault.In(indexed("interactions", i), err)
+		}
+		m.interactions = append(m.interactions, in)
+	}
+	return m, nil
+}
+
+func readModel(v pyjson.Value) (rawModel, error) {
+	schema, ok := v.Get("schema")
+	if !ok || schema.Kind != pyjson.Object {
+		return rawModel{}, fault.Errorf(fault.Malformed, "schema", "a model needs a schema, which is an object")
+	}
+	model := rawModel{stated: textOf(v, "digest"), schema: schema, name: textOf(schema, "title")}
+	if ref := textOf(schema, "$ref"); ref != "" { // a model that contains itself
+		definitions, _ := schema.Get("definitions")
+		body, _ := definitions.Get(strings.TrimPrefix(ref, referencePrefix))
+		model.name = textOf(body, "title")
+	}
+	if model.name == "" {
+		return rawModel{}, fault.Errorf(fault.Malformed, "schema.title", "a model needs a title: it is its name")
+	}
+	if model.stated == "" {
+		model.stated = modelDigest(schema)
+	}
+	return model, nil
+}
+
+func readInteraction(v pyjson.Value, known map[string]bool) (rawInteraction, error) {
+	in := rawInteraction{request: textOf(v, "request")}
+	responses, _ := v.Get("responses")
+	for _, r := range responses.Items {
+		in.responses = append(in.responses, r.Text)
+	}
+	if typ := textOf(v, "type"); typ != "normal" {
+		return in, fault.Errorf(fault.Unsupported, "type", "interaction type %q, only \"normal\" is known", typ)
+	}
+	for _, digest := range append([]string{in.request}, in.responses...) {
+		if !known[digest] {
+			return in, fault.Errorf(fault.Malformed, "", "no model has the digest %q", digest)
+		}
+	}
+	return in, nil
+}
+
+func textOf(v pyjson.Value, key string) string {
+	member, _ := v.Get(key)
+	if member.Kind != pyjson.String {
+		return ""
+	}
+	return member.Text
+}
+
+func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
