@@ -1,5 +1,7 @@
 package spec
 
+import "reflect"
+
 // A Type is what a field, a list item or a message body may hold. It is one of
 // [Kind], [*Scalar], [*List], [*Map], [*Tuple], [*Union], [*Literal], [*Enum],
 // [*Record], [*Alias] and [*Custom].
@@ -98,6 +100,9 @@ type Union struct {
 	// unions that say so; the schema then has "oneOf" and a discriminator.
 	Tag      string
 	Keywords Keywords
+
+	// Go lists the Go types of the variants, for unions made by [FromGo].
+	Go []reflect.Type
 }
 
 // A Literal holds one of the listed values.

@@ -190,3 +190,143 @@ func checkOutcomeHasDigest(t *testing.T, text json.RawMessage) {
 	}
 	t.Skipf("the schemas lack %s", one)
 }
+
+func recordedSchema(t *testing.T, id string) schemaCase {
+	t.Helper()
+	cases := vectors.Decode[[]schemaCase](t, vectors.Load(t, "schemas.json")["schemas"])
+	i := slices.IndexFunc(cases, func(c schemaCase) bool { return c.ID == id })
+	if i < 0 {
+		t.Skipf("the schemas lack %s", id)
+	}
+	return cases[i]
+}
+
+type modelGroups map[string]map[string]struct {
+	Digest string `json:"digest"`
+	Schema string `json:"schema"`
+}
+
+func recordedModel(t *testing.T, group, name string) string {
+	t.Helper()
+	groups := vectors.Decode[modelGroups](t, vectors.Load(t, "digests.json")["models"])
+	model, ok := groups[group][name]
+	if !ok {
+		t.Skipf("the digests lack %s of %s", name, group)
+	}
+	return model.Digest
+}
+
+// TestDigestVectors rebuilds the protocols of the example programs from their
+// models. A program says which models by name only, and the examples know three
+// versions of chat, so one of them must fit.
+func TestDigestVectors(t *testing.T) {
+	file := vectors.Load(t, "digests.json")
+	groups := vectors.Decode[modelGroups](t, file["models"])
+	file.Run(t, map[string]vectors.Check{
+		"models": func(t *testing.T, _ json.RawMessage) {
+			for group, models := range groups {
+				for name, model := range models {
+					parsed, err := spec.ParseSchema([]byte(model.Schema))
+					if err != nil {
+						t.Errorf("%s, %s: %v", group, name, err)
+					} else if got := digestOf(t, parsed); got != model.Digest {
+						t.Errorf("%s, %s: digest = %s, want %s", group, name, got, model.Digest)
+					}
+				}
+			}
+		},
+		"chat variants": func(t *testing.T, text json.RawMessage) {
+			for name, p := range vectors.Decode[map[string]programProtocol](t, text) {
+				p.check(t, name, groups)
+			}
+		},
+		"programs": func(t *testing.T, text json.RawMessage) {
+			for name, raw := range vectors.Decode[map[string]json.RawMessage](t, text) {
+				var programs []program
+				if err := json.Unmarshal(raw, &programs); err != nil {
+					programs = []program{vectors.Decode[program](t, raw)}
+				}
+				for _, p := range programs {
+					for _, protocol := range p.Protocols {
+						protocol.check(t, name, groups)
+					}
+				}
+			}
+		},
+		"health specification per role": func(t *testing.T, text json.RawMessage) {
+			p := healthProtocol(t, groups)
+			for role, want := range vectors.Decode[map[string]string](t, text) {
+				if role == "None" {
+					role = ""
+				}
+				if got, err := p.Digest(role); err != nil || got != want {
+					t.Errorf("role %q: digest = %s (%v), want %s", role, got, err, want)
+				}
+			}
+		},
+	}, "library", "addresses")
+}
+
+type program struct {
+	Name, Address, Implicit string
+	Protocols               []programProtocol
+}
+
+type programProtocol struct {
+	Name, Version, Role, Variant, Digest string
+	Interactions                         map[string][]string
+}
+
+func (p programProtocol) check(t *testing.T, where string, groups modelGroups) {
+	t.Helper()
+	for chat := range groups {
+		body := func(name string) (spec.Type, error) {
+			model, ok := groups[chat][name]
+			for _, group := range []string{"common", "ai_agent", "client", "echo", "rest_agent"} {
+				if !ok {
+					model, ok = groups[group][name]
+				}
+			}
+			return spec.ParseSchema([]byte(model.Schema))
+		}
+		built := spec.Protocol{Name: p.Name, Version: p.Version}
+		complete := true
+		add := func(name string) {
+			if built.Message(name) != nil {
+				return
+			}
+			b, err := body(name)
+			complete = complete && err == nil
+			built.Messages = append(built.Messages, spec.Message{Name: name, Body: b})
+		}
+		for request, replies := range p.Interactions {
+			add(request)
+			for _, r := range replies {
+				add(r)
+			}
+			built.Rules = append(built.Rules, spec.Rule{Message: request, Replies: replies})
+		}
+		if got, err := built.Digest(""); complete && err == nil && got == p.Digest {
+			return
+		}
+	}
+	t.Errorf("%s: no version of the models gives %s %s the digest %s", where, p.Name, p.Version, p.Digest)
+}
+
+// The health protocol of the library: the agent's role handles the check, the
+// monitor's the answer. Here the receivers follow from the senders.
+func healthProtocol(t *testing.T, groups modelGroups) *spec.Protocol {
+	p := &spec.Protocol{
+		Name: "HealthProtocol", Version: "0.1.0",
+		Roles: []spec.Role{{Name: "agent"}, {Name: "monitor"}},
+		Rules: []spec.Rule{{Message: "HealthCheck", Replies: []string{"AgentHealth"}}, {Message: "AgentHealth"}},
+	}
+	for name, sender := range map[string]string{"HealthCheck": "monitor", "AgentHealth": "agent"} {
+		body, err := spec.ParseSchema([]byte(groups["ai_agent"][name].Schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Messages = append(p.Messages, spec.Message{Name: name, Body: body, From: []string{sender}})
+	}
+	return p
+}
