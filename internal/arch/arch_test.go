@@ -108,7 +108,7 @@ func TestPurePackagesStayPure(t *testing.T) {
 // A pure package is no purer than what it imports.
 func TestPurePackagesImportPureOnes(t *testing.T) {
 	for pkg, r := range rules {
-		for _, imported := range strings.Fields(r.imports) {
+		for imported := range strings.FieldsSeq(r.imports) {
 			if r.pure && !rules[imported].pure {
 				t.Errorf("%s is pure and must not be allowed to import %s, which is not", pkg, imported)
 			}
