@@ -14,57 +14,72 @@ seconds() {
 	echo "$((tenths / 10)).$((tenths % 10))s"
 }
 
+# note OUTCOME TIME NAME keeps a line for the summary.
+note() { outcomes+=("$(printf '%-7s %7s  %s' "$@")"); }
+
 # step NAME COMMAND... runs the command under a heading and notes how it went.
 step() {
-	local name=$1 began=${EPOCHREALTIME/[^0-9]/} outcome=ok
+	local name=$1 began=${EPOCHREALTIME/[^0-9]/}
 	shift
 	echo "==> $name"
-	if ! "$@" </dev/null; then
-		outcome=FAILED
-		failed=$((failed + 1))
+	if "$@" </dev/null; then
+		note ok "$(seconds "$began")" "$name"
+		echo "    ok $(seconds "$began")"
+		return
 	fi
-	outcomes+=("$(printf '%-7s %7s  %s' "$outcome" "$(seconds "$began")" "$name")")
-	echo "    $outcome $(seconds "$began")"
-	[[ $outcome == ok ]]
+	failed=$((failed + 1))
+	note FAILED "$(seconds "$began")" "$name"
+	echo "    FAILED $(seconds "$began")"
+	return 1
 }
 
-# begin NAME COMMAND... starts a step beside the ones that follow.
-begin() {
-	beside_name=$1 beside_log=$(mktemp)
-	shift
+# skip NAME REASON notes that a check cannot run. Nobody looks at skips on a
+# build machine, so there it is a failure.
+skip() {
+	if [[ ${CI:-} == true ]]; then
+		failed=$((failed + 1))
+		note FAILED - "$1 ($2)"
+		echo "==> $1"$'\n'"    FAILED: $2"
+	else
+		skipped+=("$1 ($2)")
+		note skipped - "$1"
+		echo "==> $1"$'\n'"    skipped: $2"
+	fi
+}
+
+# install_step NAME FOR COMMAND... is a step without which the check FOR is skipped.
+install_step() {
+	local name=$1 for=$2 began=${EPOCHREALTIME/[^0-9]/}
+	shift 2
+	echo "==> install $name"
+	if "$@" </dev/null; then
+		note ok "$(seconds "$began")" "install $name"
+		echo "    ok $(seconds "$began")"
+		return
+	fi
+	skip "$for" "could not install $name: see above"
+	return 1
+}
+
+# beside COMMAND... starts a command beside the steps that follow.
+beside() {
+	beside_log=$(mktemp)
 	{
 		local began=${EPOCHREALTIME/[^0-9]/} status=0
 		"$@" || status=$?
-		echo "    took $(seconds "$began"), beside the steps above"
+		echo "    took $(seconds "$began") beside the steps above"
 		exit "$status"
 	} </dev/null >"$beside_log" 2>&1 &
 	beside_pid=$!
 }
 
-# finish waits for the step that was begun; the time noted is the time waited.
-finish() { step "$beside_name" finish_beside; }
-
-finish_beside() {
+# await_beside waits for that command and shows what it said.
+await_beside() {
 	local status=0
 	wait "$beside_pid" || status=$?
 	cat "$beside_log"
 	rm -f "$beside_log"
 	return "$status"
-}
-
-# skip NAME REASON notes that a check did not run. Nobody looks at skips on a
-# build machine, so there it is a failure.
-skip() {
-	echo "==> $1"
-	if [[ ${CI:-} == true ]]; then
-		failed=$((failed + 1))
-		outcomes+=("$(printf '%-7s %7s  %s' FAILED - "$1 ($2)")")
-		echo "    FAILED: $2"
-		return
-	fi
-	skipped+=("$1 ($2)")
-	outcomes+=("$(printf '%-7s %7s  %s' skipped - "$1")")
-	echo "    skipped: $2"
 }
 
 # summary prints all outcomes and returns whether nothing failed.
@@ -73,8 +88,7 @@ summary() {
 	echo "==> summary"
 	printf '    %s\n' "${outcomes[@]}"
 	if ((${#skipped[@]})); then
-		local IFS=,
-		echo "    ${#skipped[@]} skipped: ${skipped[*]//,/, }"
+		echo "    ${#skipped[@]} skipped: $(printf '%s; ' "${skipped[@]}" | sed 's/; $//')"
 	fi
 	echo "    $((${#outcomes[@]} - failed - ${#skipped[@]})) ok, $failed failed, ${#skipped[@]} skipped in $(seconds "$run_began")"
 	((failed == 0))
