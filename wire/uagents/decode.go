@@ -3,7 +3,7 @@ package uagents
 import (
 	"math"
 	"math/big"
-	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +47,12 @@ func (d *decoder) conform(v pyjson.Value, t spec.Type) (pyjson.Value, error) {
 	case *spec.Enum:
 		if t.Open && v.Kind != pyjson.Null {
 			return v, nil
+		}
+		if d.lax && t.Base == spec.Int {
+			var err error
+			if v, err = coerceInt(v); err != nil {
+				return v, err
+			}
 		}
 		return d.choose(v, t.Values, "value of "+t.Name)
 	case *spec.Record:
@@ -367,13 +373,15 @@ func (d *decoder) kind(v pyjson.Value, s spec.Scalar) (pyjson.Value, error) {
 		text, err := canonicalUUID(v.Text, s.Kind == spec.UUID4)
 		return pyjson.Of(text), err
 	default: // spec.URI
-		u, err := url.Parse(v.Text)
-		if err != nil || u.Scheme == "" {
-			return v, refuse("expected a URI with a scheme")
+		if !urlForm.MatchString(v.Text) {
+			return v, refuse("expected a URL such as https://host/path")
 		}
 		return v, nil
 	}
 }
+
+// urlForm is what the peers take for a URL: a scheme and a host, no blanks.
+var urlForm = regexp.MustCompile(`^(?i:[a-z][a-z0-9+\-.]+)://(?:[^\s:/]*(?::[^\s/]*)?@)?[^\s/:?#]+(?::\d{1,5})?(?:/[^\s?#]*)?(?:\?[^\s#]*)?(?:#[^\s]*)?$`)
 
 func want(v pyjson.Value, kind pyjson.Kind) error {
 	if v.Kind != kind {
@@ -475,7 +483,9 @@ func (d *decoder) limits(v pyjson.Value, s spec.Scalar) error {
 		return d.stringLimits(v.Text, l)
 	}
 	n, ok := bigOf(v)
-	if !ok {
+	if !ok && v.Kind == pyjson.Float {
+		return refuse("NaN is within no limits")
+	} else if !ok {
 		return nil
 	}
 	for _, bound := range []struct {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,10 @@ func coerce(v pyjson.Value, kind spec.Kind) (pyjson.Value, error) {
 	switch kind {
 	case spec.String, spec.Bytes:
 		return coerceText(v), nil
+	case spec.URI:
+		v = coerceText(v)
+		v.Text = strings.TrimFunc(v.Text, unicode.IsSpace)
+		return v, nil
 	case spec.Int, spec.Int32, spec.UInt32, spec.UInt64:
 		return coerceInt(v)
 	case spec.Float, spec.Float32:
@@ -118,6 +123,16 @@ func pythonDigits(text string) (string, bool) {
 	return b.String(), !afterUnderscore && b.Len() <= maxPythonDigits
 }
 
+// asciiDigits writes the digits of all scripts as 0 to 9.
+func asciiDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if digit, ok := decimalDigit(r); ok {
+			return '0' + rune(digit)
+		}
+		return r
+	}, text)
+}
+
 // decimalDigit relies on every script's digits standing in a run from 0 to 9.
 func decimalDigit(r rune) (byte, bool) {
 	if r < 0x80 {
@@ -188,7 +203,7 @@ func coerceDecimal(v pyjson.Value) pyjson.Value {
 	if v.Kind != pyjson.String {
 		return v
 	}
-	if text, ok := pythonDigits(v.Text); ok {
+	if text, ok := pythonDigits(strings.ReplaceAll(v.Text, "_", "")); ok { // Decimal does not mind where they stand
 		return pyjson.Of(text)
 	}
 	return v
@@ -286,7 +301,7 @@ var shortTime = regexp.MustCompile(`^(?:(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]|$))?(
 // completeTime writes "2026-1-2 3:04+0530" as "2026-01-02T03:04:00+05:30". What
 // is no time stays as it is, to be refused.
 func completeTime(v pyjson.Value, kind spec.Kind) pyjson.Value {
-	m := shortTime.FindStringSubmatch(v.Text)
+	m := shortTime.FindStringSubmatch(asciiDigits(v.Text))
 	if m == nil || (m[1] == "") != (kind == spec.Time) || (m[4] == "") != (kind == spec.Date) {
 		return v
 	}
@@ -336,6 +351,7 @@ func coerceDuration(v pyjson.Value) (pyjson.Value, error) {
 		}
 		text = strconv.FormatFloat(f.Num, 'f', 6, 64)
 	case pyjson.String:
+		text = asciiDigits(text)
 	default:
 		return v, expected("a duration", v)
 	}
@@ -378,8 +394,8 @@ func roundToMicroseconds(seconds float64) float64 {
 	return float64(microseconds(seconds)) / 1e6
 }
 
-// asObject is Python's dict(v): a list of pairs, or of two-letter strings, makes
-// an object too. What does not stays as it is.
+// asObject is Python's dict(v): a list of pairs makes an object too, and so does
+// one of two-letter strings or of objects with two keys. What does not stays as it is.
 func asObject(v pyjson.Value) pyjson.Value {
 	if v.Kind == pyjson.String && v.Text == "" {
 		return pyjson.OfMembers()
@@ -389,14 +405,14 @@ func asObject(v pyjson.Value) pyjson.Value {
 	}
 	out := pyjson.OfMembers()
 	for _, item := range v.Items {
-		pair := item.Items
-		if item.Kind == pyjson.String {
-			pair = nil
-			for _, r := range item.Text {
-				pair = append(pair, pyjson.Of(string(r)))
-			}
+		pair := slices.Clone(item.Items)
+		for _, r := range item.Text {
+			pair = append(pair, pyjson.Of(string(r)))
 		}
-		if len(pair) != 2 || pair[0].Kind != pyjson.String {
+		for _, m := range item.Members {
+			pair = append(pair, pyjson.Of(m.Key))
+		}
+		if item.Kind == pyjson.Int || item.Kind == pyjson.Float || len(pair) != 2 || pair[0].Kind != pyjson.String {
 			return v
 		}
 		out.Set(pair[0].Text, pair[1])
