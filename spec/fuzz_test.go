@@ -41,7 +41,7 @@ func FuzzParseManifest(f *testing.F) {
 		f.Add([]byte(c.Manifest))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		digests, err := spec.ManifestDigests(data)
+		digests, err := spec.ManifestDigests(data, "")
 		p, parseErr := spec.ParseManifest(data)
 		if parseErr != nil {
 			return

@@ -179,6 +179,7 @@ func ParseManifest(text []byte) (*Protocol, error) {
 
 // Digests are the digests of a published manifest, computed from its schemas.
 type Digests struct {
+	Name     string // of the protocol, with its version
 	Protocol string
 	Models   []ModelDigest // in the order of the manifest
 	Stale    []StaleDigest
@@ -196,12 +197,21 @@ type StaleDigest struct {
 // ManifestDigests computes the digests of a manifest from the schemas as they
 // stand, also where [ParseManifest] could not hold them. What the manifest
 // itself says of its digests is only compared.
-func ManifestDigests(text []byte) (*Digests, error) {
+//
+// The library publishes a manifest per role. For a manifest of several, which
+// lists the messages of each under "roles" by title or digest, role chooses
+// one; the empty role stands for all.
+func ManifestDigests(text []byte, role string) (*Digests, error) {
 	m, err := readManifest(text)
 	if err != nil {
 		return nil, err
 	}
-	var d Digests
+	if role != "" {
+		if err := m.restrict(role); err != nil {
+			return nil, err
+		}
+	}
+	d := Digests{Name: strings.TrimSpace(m.name + " " + m.version)}
 	actual := make(map[string]string)
 	models := pyjson.Value{Kind: pyjson.Array}
 	for _, model := range m.models {
@@ -230,7 +240,7 @@ func ManifestDigests(text []byte) (*Digests, error) {
 		pyjson.Member{Key: "models", Value: models},
 		pyjson.Member{Key: "interactions", Value: interactions},
 	))
-	if m.digest != "" && m.digest != d.Protocol {
+	if m.digest != "" && m.digest != d.Protocol && role == "" {
 		d.Stale = append(d.Stale, StaleDigest{"protocol", m.digest, d.Protocol})
 	}
 	return &d, nil
@@ -238,6 +248,7 @@ func ManifestDigests(text []byte) (*Digests, error) {
 
 type rawManifest struct {
 	name, version, digest string
+	roles                 pyjson.Value
 	models                []rawModel
 	interactions          []rawInteraction
 }
@@ -270,6 +281,7 @@ func readManifest(text []byte) (*rawManifest, error) {
 	if metadata, ok := v.Get("metadata"); ok {
 		m.name, m.version, m.digest = textOf(metadata, "name"), textOf(metadata, "version"), textOf(metadata, "digest")
 	}
+	m.roles, _ = v.Get("roles")
 	stated := make(map[string]bool)
 	for i, item := range models.Items {
 		model, err := readModel(item)
@@ -290,6 +302,32 @@ func readManifest(text []byte) (*rawManifest, error) {
 		m.interactions = append(m.interactions, in)
 	}
 	return m, nil
+}
+
+// restrict leaves what a role handles, and the models that this needs.
+func (m *rawManifest) restrict(role string) error {
+	handled, ok := m.roles.Get(role)
+	if !ok {
+		var known []string
+		for _, r := range m.roles.Members {
+			known = append(known, r.Key)
+		}
+		return fault.Errorf(fault.NotFound, "role", "the manifest says nothing of a role %q; it knows %q", role, known)
+	}
+	titles := make(map[string]string)
+	for _, model := range m.models {
+		titles[model.stated] = model.name
+	}
+	needed := make(map[string]bool)
+	m.interactions = slices.DeleteFunc(m.interactions, func(in rawInteraction) bool {
+		keep := slices.ContainsFunc(handled.Items, func(v pyjson.Value) bool { return v.Text == in.request || v.Text == titles[in.request] })
+		for _, digest := range append([]string{in.request}, in.responses...) {
+			needed[digest] = needed[digest] || keep
+		}
+		return !keep
+	})
+	m.models = slices.DeleteFunc(m.models, func(model rawModel) bool { return !needed[model.stated] })
+	return nil
 }
 
 func readModel(v pyjson.Value) (rawModel, error) {

@@ -100,7 +100,7 @@ func checkProtocols(t *testing.T, text json.RawMessage) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if digests, err := spec.ManifestDigests(again); err != nil || digests.Protocol != c.Digest || len(digests.Stale) > 0 {
+		if digests, err := spec.ManifestDigests(again, ""); err != nil || digests.Protocol != c.Digest || len(digests.Stale) > 0 {
 			t.Errorf("written again: %+v (%v), want %s and nothing stale", digests, err, c.Digest)
 		}
 		for stated, name := range c.Models {

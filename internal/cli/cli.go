@@ -1,0 +1,172 @@
+// Package cli is the command line of Parley: one file per command, and the
+// place where everything is wired together.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-agents/parley/fault"
+)
+
+// The exit codes. A command that ran and says no (a forged envelope, a name
+// that is taken) ends with refused; one that could not run ends with failed.
+const (
+	exitOK      = 0
+	exitRefused = 1
+	exitFailed  = 2
+)
+
+// Main runs one command and returns the exit code of the process.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	asJSON := false
+	if cmd, _, findErr := root.Find(args); findErr == nil && cmd.Flags().Lookup("json") != nil {
+		asJSON, _ = cmd.Flags().GetBool("json")
+	}
+	return report(err, asJSON, stderr)
+}
+
+// errReported ends a command whose output has said already what is wrong.
+var errReported = errors.New("reported")
+
+// report prints an error for people or scripts and chooses the exit code: an
+// error with a code is an answer, any other means that the command did not run.
+func report(err error, asJSON bool, stderr io.Writer) int {
+	if errors.Is(err, errReported) {
+		return exitRefused
+	}
+	coded, isAnswer := errors.AsType[*fault.Error](err)
+	switch {
+	case asJSON && isAnswer:
+		printJSON(stderr, map[string]any{"error": jsonError(coded)})
+	case asJSON:
+		printJSON(stderr, map[string]any{"error": map[string]string{"code": "failed", "text": err.Error()}})
+	default:
+		fmt.Fprintln(stderr, "parley:", err)
+	}
+	if isAnswer && coded.Code != fault.Internal {
+		return exitRefused
+	}
+	return exitFailed
+}
+
+func jsonError(err *fault.Error) map[string]string {
+	return map[string]string{"code": string(err.Code), "field": err.Field, "text": err.Text}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley",
+		Short: "Agents that can be trusted to have said what they said",
+		Long: `Parley lets software agents talk to each other and be trusted to have said what
+they said. It speaks the wire of Python's uAgents.
+
+Exit codes: 0 done, 1 refused (the input or the state says no), 2 could not run.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newKeys(), newEnvelope(), newDigest(), newVersion())
+	return root
+}
+
+// jsonFlag gives a command its --json flag.
+func jsonFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print JSON for scripts")
+}
+
+func printJSON(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		fmt.Fprintln(w, err)
+	}
+}
+
+// maxInput bounds what is read from a file or standard input.
+const maxInput = 8 << 20
+
+// readInput reads a file, or standard input for "-".
+func readInput(cmd *cobra.Command, path string) ([]byte, error) {
+	in := cmd.InOrStdin()
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err == nil && len(data) > maxInput {
+		err = fault.Errorf(fault.TooLarge, path, "over %d bytes", maxInput)
+	}
+	return data, err
+}
+
+// pathOrStdin is the command's one argument, or standard input without it.
+func pathOrStdin(args []string) string {
+	if len(args) == 0 {
+		return "-"
+	}
+	return args[0]
+}
+
+// dataFlag gives a command its --data flag.
+func dataFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("data", "", "data folder (default $PARLEY_DATA, or .parley in the home folder)")
+}
+
+func dataFolder(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if folder := os.Getenv("PARLEY_DATA"); folder != "" {
+		return folder, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no home folder for the data: name one with --data: %w", err)
+	}
+	return filepath.Join(home, ".parley"), nil
+}
+
+// table prints rows in columns of equal width.
+func table(w io.Writer, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/spec"
+)
+
+func newDigest() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "digest [FILE.json]...",
+		Short: "Compute the digests of a protocol from its manifest",
+		Long: `Compute the digest of a protocol and those of its models from a manifest, as
+Python agents publish it. The digests come from the schemas as they stand; what
+the manifest says of its own digests is only compared, and reported on standard
+error where it is stale.
+
+A manifest is that of one role. Where it lists several under "roles" (a name
+and the titles or digests of the messages it handles), --role chooses one.`,
+		Example: `  parley digest chat.json
+  parley digest --json < chat.json`,
+	}
+	asJSON := jsonFlag(cmd)
+	role := cmd.Flags().String("role", "", "the role whose messages count")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			args = []string{"-"}
+		}
+		for _, path := range args {
+			if err := digestFile(cmd, path, *role, *asJSON); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func digestFile(cmd *cobra.Command, path, role string, asJSON bool) error {
+	text, err := readInput(cmd, path)
+	if err != nil {
+		return err
+	}
+	digests, err := spec.ManifestDigests(text, role)
+	if err != nil {
+		return err
+	}
+	for _, s := range digests.Stale {
+		fmt.Fprintf(cmd.ErrOrStderr(), "parley: %s: stale digest of %s: the manifest says %s, its schemas give %s\n", path, s.Of, s.Stated, s.Actual)
+	}
+	if asJSON {
+		printJSON(cmd.OutOrStdout(), digestsJSON(digests))
+		return nil
+	}
+	rows := [][]string{{digests.Protocol, digests.Name}}
+	for _, m := range digests.Models {
+		rows = append(rows, []string{m.Digest, m.Name})
+	}
+	table(cmd.OutOrStdout(), rows)
+	return nil
+}
+
+func digestsJSON(d *spec.Digests) map[string]any {
+	models := make(map[string]string)
+	for _, m := range d.Models {
+		name := m.Name
+		for n := 2; models[name] != ""; n++ { // two models may share a title
+			name = m.Name + " " + strconv.Itoa(n)
+		}
+		models[name] = m.Digest
+	}
+	out := map[string]any{"protocol": d.Protocol, "models": models}
+	if len(d.Stale) > 0 {
+		var stale []map[string]string
+		for _, s := range d.Stale {
+			stale = append(stale, map[string]string{"of": s.Of, "stated": s.Stated, "actual": s.Actual})
+		}
+		out["stale"] = stale
+	}
+	return out
+}
+
+// modelOf finds a model of a manifest by its title.
+func modelOf(manifest []byte, title string) (spec.Type, error) {
+	p, err := spec.ParseManifest(manifest)
+	if err != nil {
+		return nil, err
+	}
+	m := p.Message(title)
+	if m == nil {
+		var known []string
+		for _, m := range p.Messages {
+			known = append(known, m.Name)
+		}
+		return nil, fault.Errorf(fault.NotFound, "model", "the manifest has no model %q; it has %q", title, known)
+	}
+	return m.Body, nil
+}
