@@ -40,6 +40,7 @@ var rules = map[string]rule{
 	"internal/arch":    {},
 	"internal/pyjson":  {imports: "fault", pure: true},
 	"internal/vectors": {},
+	"interop":          {imports: "*"},
 	"spec":             {imports: "fault internal/pyjson", pure: true},
 	"wire/uagents":     {imports: "fault identity internal/pyjson spec", pure: true},
 }
