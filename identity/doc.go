@@ -13,8 +13,8 @@
 //
 // address.go has the forms in which agents are named, bech32.go their letters,
 // key.go the private key. verify.go is one verification from strings to verdict;
-// [Verifier] in verifier.go is the same with a memory, which makes frequent
-// senders more than twice as cheap by the tables of table.go.
+// [Verifier] in verifier.go is the same with a memory: by the tables of table.go
+// a message of a frequent sender costs less than half.
 //
 // # Guarantees
 //

