@@ -250,7 +250,7 @@ func encodeTime(v reflect.Value, kind spec.Kind) (pyjson.Value, error) {
 	if !ok {
 		return pyjson.Value{}, refuse("expected a time.Time, found %s", v.Type())
 	}
-	if t.Year() < 1 || t.Year() > 9999 {
+	if kind != spec.Time && (t.Year() < 1 || t.Year() > 9999) {
 		return pyjson.Value{}, refuse("the year %d cannot be written", t.Year())
 	}
 	switch kind {

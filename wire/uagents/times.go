@@ -35,9 +35,14 @@ var timeLayouts = map[spec.Kind][]string{
 func parseTime(text string, kind spec.Kind) (t time.Time, withOffset bool, err error) {
 	for i, layout := range timeLayouts[kind] {
 		t, err = time.Parse(layout, text)
-		if _, offset := t.Zone(); err == nil && wellSpaced(text, kind) && abs(offset) < 24*60*60 {
-			return t, i == 0 && kind != spec.Date, nil
+		_, offset := t.Zone()
+		if err != nil || !wellSpaced(text, kind) || abs(offset) >= 24*60*60 {
+			continue
 		}
+		if offset == 0 {
+			t = t.UTC() // and not the local zone, where that has no offset either
+		}
+		return t, i == 0 && kind != spec.Date, nil
 	}
 	return t, false, refuse("expected %s, found %.64q", map[spec.Kind]string{
 		spec.DateTime: "a time such as 2026-01-02T03:04:05.678Z", spec.Date: "a date such as 2026-01-02", spec.Time: "a time of day such as 03:04:05",
