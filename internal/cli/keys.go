@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -360,7 +361,13 @@ the Python library reads. Whoever sees it can speak as the agent.`,
 			if err != nil {
 				return fmt.Errorf("the Python library wants a wallet key too (make one with parley keys new %s): %w", name+walletSuffix, err)
 			}
-			printJSON(out, map[string]any{name: map[string]string{"identity_key": key.Expose(), "wallet_key": wallet.Expose()}})
+			secret, err := hex.DecodeString(wallet.Expose())
+			if err != nil {
+				return err
+			}
+			printJSON(out, map[string]any{name: map[string]string{
+				"identity_key": key.Expose(), "wallet_key": base64.StdEncoding.EncodeToString(secret),
+			}})
 		case *asJSON:
 			printJSON(out, map[string]string{"name": name, "address": string(key.Address()), "private_key": key.Expose()})
 		default:
