@@ -23,6 +23,13 @@ const (
 	Unsupported Code = "unsupported" // well formed, but nothing here can hold or express it
 	NotFound    Code = "not_found"   // no such key, file, name
 	Conflict    Code = "conflict"    // it exists already, and differs
+	Expired     Code = "expired"     // its time has passed
+	OutOfTurn   Code = "out_of_turn" // the rules of the protocol do not allow it now
+	Unhandled   Code = "unhandled"   // nobody here handles it
+	Forbidden   Code = "forbidden"   // the sender may not do this
+	Refused     Code = "refused"     // the peer took it and said no, for good
+	Unavailable Code = "unavailable" // it was certainly not taken; worth a retry
+	Unknown     Code = "unknown"     // it may or may not have been taken
 	Internal    Code = "internal"    // a bug or a failed disk; details stay in the log
 )
 
