@@ -1,16 +1,3 @@
-// Package spec holds a protocol as data: its types, its messages, who sends
-// them and what may answer what.
-//
-// Everything else is derived from that data. This package derives what Python
-// agents agree on: the JSON Schema of a message, its digest, the manifest of a
-// protocol and the protocol's digest for a role. It also goes the other way:
-// [ParseSchema] and [ParseManifest] read what a Python agent publishes, and
-// [FromGo] reads Go structs.
-//
-//	greet, err := spec.FromGo[Greet]()
-//	digest, err := spec.Digest(greet) // "model:…", the same as in Python
-//
-// The package is pure: no I/O, no clock, no goroutine.
 package spec
 
 import (
