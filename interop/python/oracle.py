@@ -43,6 +43,11 @@ def parse(q):
     return {"results": [attempt(lambda: known[q["name"]].parse_raw(text).json()) for text in q["texts"]]}
 
 
+def titles(q):
+    """Titles as pydantic makes them from the names of fields."""
+    return {"titles": [name.title().replace("_", " ") for name in q["names"]]}
+
+
 def protocol(q):
     spec = ProtocolSpecification(
         name=q["name"],
