@@ -46,11 +46,17 @@ func (p *Protocol) manifest(role string) (pyjson.Value, error) {
 	if role != "" && p.Role(role) == nil {
 		return pyjson.Value{}, fault.Errorf(fault.NotFound, "role", "protocol %s has no role %q; it has %s", p.Name, role, p.roleNames())
 	}
-	b := manifestBuilder{protocol: p, digests: make(map[string]string), models: pyjson.Value{Kind: pyjson.Array}}
+	b := manifestBuilder{bodies: make(map[string]Type), digests: make(map[string]string), models: pyjson.Value{Kind: pyjson.Array}}
+	handled := make(names)
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		b.bodies[m.Name] = m.Body
+		handled[m.Name] = p.HandledBy(m, role)
+	}
 	interactions := pyjson.Value{Kind: pyjson.Array}
 	for i := range p.Rules {
 		rule := &p.Rules[i]
-		if !p.HandledBy(p.Message(rule.Message), role) {
+		if !handled[rule.Message] {
 			continue
 		}
 		request := b.model(rule.Message)
@@ -96,10 +102,10 @@ func interaction(request string, responses []string) pyjson.Value {
 }
 
 type manifestBuilder struct {
-	protocol *Protocol
-	digests  map[string]string // by message name
-	models   pyjson.Value
-	err      error
+	bodies  map[string]Type   // by message name
+	digests map[string]string // of those that are listed
+	models  pyjson.Value
+	err     error
 }
 
 // model returns the digest of a message and lists its schema once.
@@ -107,7 +113,7 @@ func (b *manifestBuilder) model(message string) string {
 	if digest, listed := b.digests[message]; listed {
 		return digest
 	}
-	schema, err := schemaOf(b.protocol.Message(message).Body)
+	schema, err := schemaOf(b.bodies[message])
 	if err != nil {
 		if b.err == nil {
 			b.err = fault.In("messages."+message, err)
@@ -155,22 +161,23 @@ func ParseManifest(text []byte) (*Protocol, error) {
 		return nil, err
 	}
 	p := &Protocol{Name: m.name, Version: m.version}
-	names := make(map[string]string)
+	titles := make(map[string]string) // by the digest that the manifest states
+	known := make(names)
 	for i, model := range m.models {
 		body, err := typeFromSchema(model.schema)
 		if err != nil {
 			return nil, fault.In("models."+model.name, err)
 		}
-		if p.Message(model.name) != nil {
-			return nil, fault.Errorf(fault.Conflict, "models", "two models of the name %q", model.name)
+		if known.declare(model.name) != nil {
+			return nil, fault.Errorf(fault.Conflict, indexed("models", i), "there are two models of the name %q", model.name)
 		}
-		names[m.models[i].stated] = model.name
+		titles[model.stated] = model.name
 		p.Messages = append(p.Messages, Message{Name: model.name, Body: body})
 	}
 	for _, in := range m.interactions {
-		rule := Rule{Message: names[in.request]}
+		rule := Rule{Message: titles[in.request]}
 		for _, reply := range in.responses {
-			rule.Replies = append(rule.Replies, names[reply])
+			rule.Replies = append(rule.Replies, titles[reply])
 		}
 		p.Rules = append(p.Rules, rule)
 	}
@@ -264,6 +271,8 @@ type rawInteraction struct {
 	responses []string
 }
 
+func (in *rawInteraction) digests() []string { return append([]string{in.request}, in.responses...) }
+
 func readManifest(text []byte) (*rawManifest, error) {
 	v, err := parseLimited(text)
 	if err != nil {
@@ -274,7 +283,8 @@ func readManifest(text []byte) (*rawManifest, error) {
 	if !hasModels || !hasInteractions || models.Kind != pyjson.Array || interactions.Kind != pyjson.Array {
 		return nil, fault.Errorf(fault.Malformed, "", "a manifest is an object with the lists \"models\" and \"interactions\"")
 	}
-	if version, _ := v.Get("version"); version.Text != manifestVersion {
+	if textOf(v, "version") != manifestVersion {
+		version, _ := v.Get("version")
 		return nil, fault.Errorf(fault.Unsupported, "version", "manifest version %s, only %q is known", jsonOf(version), manifestVersion)
 	}
 	m := &rawManifest{}
@@ -306,7 +316,7 @@ func readManifest(text []byte) (*rawManifest, error) {
 
 // restrict leaves what a role handles, and the models that this needs.
 func (m *rawManifest) restrict(role string) error {
-	handled, ok := m.roles.Get(role)
+	listed, ok := m.roles.Get(role)
 	if !ok {
 		var known []string
 		for _, r := range m.roles.Members {
@@ -314,20 +324,48 @@ func (m *rawManifest) restrict(role string) error {
 		}
 		return fault.Errorf(fault.NotFound, "role", "the manifest says nothing of a role %q; it knows %q", role, known)
 	}
-	titles := make(map[string]string)
-	for _, model := range m.models {
-		titles[model.stated] = model.name
+	handled, err := m.handled(listed)
+	if err != nil {
+		return fault.In("roles."+role, err)
 	}
 	needed := make(map[string]bool)
 	m.interactions = slices.DeleteFunc(m.interactions, func(in rawInteraction) bool {
-		keep := slices.ContainsFunc(handled.Items, func(v pyjson.Value) bool { return v.Text == in.request || v.Text == titles[in.request] })
-		for _, digest := range append([]string{in.request}, in.responses...) {
-			needed[digest] = needed[digest] || keep
+		for _, digest := range in.digests() {
+			needed[digest] = needed[digest] || handled[in.request]
 		}
-		return !keep
+		return !handled[in.request]
 	})
 	m.models = slices.DeleteFunc(m.models, func(model rawModel) bool { return !needed[model.stated] })
 	return nil
+}
+
+// handled returns the digests of the requests that a role lists by their digest
+// or title.
+func (m *rawManifest) handled(listed pyjson.Value) (map[string]bool, error) {
+	if listed.Kind != pyjson.Array {
+		return nil, fault.Errorf(fault.Malformed, "", "expected a list of titles or digests, found %s", listed.Kind)
+	}
+	requests := make(map[string]bool)
+	for _, in := range m.interactions {
+		requests[in.request] = true
+	}
+	byName := make(map[string][]string)
+	for _, model := range m.models {
+		byName[model.name] = append(byName[model.name], model.stated)
+	}
+	handled := make(map[string]bool)
+	for i, item := range listed.Items {
+		found := false
+		for _, digest := range append(byName[item.Text], item.Text) {
+			if requests[digest] {
+				handled[digest], found = true, true
+			}
+		}
+		if !found {
+			return nil, fault.Errorf(fault.Malformed, "["+strconv.Itoa(i)+"]", "no interaction begins with %s", jsonOf(item))
+		}
+	}
+	return handled, nil
 }
 
 func readModel(v pyjson.Value) (rawModel, error) {
@@ -353,13 +391,16 @@ func readModel(v pyjson.Value) (rawModel, error) {
 func readInteraction(v pyjson.Value, known map[string]bool) (rawInteraction, error) {
 	in := rawInteraction{request: textOf(v, "request")}
 	responses, _ := v.Get("responses")
+	if responses.Kind != pyjson.Array {
+		return in, fault.Errorf(fault.Malformed, "responses", "expected a list of digests, found %s", responses.Kind)
+	}
 	for _, r := range responses.Items {
 		in.responses = append(in.responses, r.Text)
 	}
 	if typ := textOf(v, "type"); typ != "normal" {
 		return in, fault.Errorf(fault.Unsupported, "type", "interaction type %q, only \"normal\" is known", typ)
 	}
-	for _, digest := range append([]string{in.request}, in.responses...) {
+	for _, digest := range in.digests() {
 		if !known[digest] {
 			return in, fault.Errorf(fault.Malformed, "", "no model has the digest %q", digest)
 		}

@@ -304,6 +304,10 @@ const maxURI = 65536
 
 func (e *emitter) scalar(s Scalar) pyjson.Value {
 	out := pyjson.OfMembers()
+	if int(s.Kind) >= len(scalarForms) {
+		e.fail("", "there is no kind %d", s.Kind)
+		return out
+	}
 	form := scalarForms[s.Kind]
 	if form.typ != "" {
 		out.Set("type", pyjson.Of(form.typ))

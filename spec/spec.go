@@ -70,7 +70,7 @@ const (
 
 var classNames = [...]string{"", "request", "response", "inform", "query", "acknowledge", "error"}
 
-func (c Class) String() string { return classNames[c] }
+func (c Class) String() string { return nameIn(classNames[:], int(c)) }
 
 // A Rule lists the messages that may answer a message.
 type Rule struct {
@@ -182,44 +182,55 @@ func (p *Protocol) HandledBy(m *Message, role string) bool {
 // Check reports the mistakes that would make the protocol meaningless: names
 // that are empty, used twice or not declared. It does not judge the dialogue.
 func (p *Protocol) Check() error {
-	roles := make(map[string]bool)
-	for _, r := range p.Roles {
-		if r.Name == "" || roles[r.Name] {
-			return fault.Errorf(fault.Malformed, "roles", "role %q has no name or is there twice", r.Name)
+	roles := make(names)
+	for i, r := range p.Roles {
+		if err := roles.declare(r.Name); err != nil {
+			return fault.In(indexed("roles", i), err)
 		}
-		roles[r.Name] = true
 	}
-	messages := make(map[string]bool)
-	for i := range p.Messages {
-		m := &p.Messages[i]
-		if m.Name == "" || messages[m.Name] {
-			return fault.Errorf(fault.Malformed, "messages", "message %q has no name or is there twice", m.Name)
+	messages := make(names)
+	for i, m := range p.Messages {
+		if err := messages.declare(m.Name); err != nil {
+			return fault.In(indexed("messages", i), err)
 		}
-		messages[m.Name] = true
-		if err := declared(roles, "role", slices.Concat(m.From, m.To)); err != nil {
+		if err := roles.contain("role", slices.Concat(m.From, m.To)); err != nil {
 			return fault.In("messages."+m.Name, err)
 		}
 	}
-	ruled := make(map[string]bool)
-	for _, r := range p.Rules {
-		if ruled[r.Message] {
-			return fault.Errorf(fault.Malformed, "rules", "two rules for %q", r.Message)
+	ruled := make(names)
+	for i, r := range p.Rules {
+		if err := ruled.declare(r.Message); err != nil {
+			return fault.In(indexed("rules", i), err)
 		}
-		ruled[r.Message] = true
-		if err := declared(messages, "message", append(slices.Clone(r.Replies), r.Message)); err != nil {
-			return fault.In("rules", err)
+		err := messages.contain("message", append([]string{r.Message}, r.Replies...))
+		if err == nil {
+			err = roles.contain("role", r.By)
 		}
-		if err := declared(roles, "role", r.By); err != nil {
+		if err != nil {
 			return fault.In("rules."+r.Message, err)
 		}
 	}
 	return nil
 }
 
-func declared(known map[string]bool, what string, names []string) error {
-	for _, name := range names {
-		if !known[name] {
-			return fault.Errorf(fault.Malformed, name, "no %s of this name is declared", what)
+// names are those that a protocol declares of one kind.
+type names map[string]bool
+
+func (n names) declare(name string) error {
+	if name == "" {
+		return fault.Errorf(fault.Malformed, "", "there is no name")
+	}
+	if n[name] {
+		return fault.Errorf(fault.Malformed, "", "%q is there twice", name)
+	}
+	n[name] = true
+	return nil
+}
+
+func (n names) contain(what string, used []string) error {
+	for _, name := range used {
+		if !n[name] {
+			return fault.Errorf(fault.Malformed, "", "no %s %q is declared", what, name)
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package spec
 
-import "reflect"
+import (
+	"reflect"
+	"strconv"
+)
 
 // A Type is what a field, a list item or a message body may hold. It is one of
 // [Kind], [*Scalar], [*List], [*Map], [*Tuple], [*Union], [*Literal], [*Enum],
@@ -42,7 +45,14 @@ var kindNames = [...]string{
 	"Decimal", "Bytes", "DateTime", "Date", "Time", "Duration", "UUID", "UUID4", "URI",
 }
 
-func (k Kind) String() string { return kindNames[k] }
+func (k Kind) String() string { return nameIn(kindNames[:], int(k)) }
+
+func nameIn(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown (" + strconv.Itoa(i) + ")"
+}
 
 // With returns the kind narrowed by limits.
 func (k Kind) With(limits Limits) *Scalar { return &Scalar{Kind: k, Limits: limits} }
