@@ -16,7 +16,9 @@ type Error = fault.Error
 type Code = fault.Code
 
 // Errorf builds an [Error] for a peer. Like fmt.Errorf, it keeps what %w wraps.
-func Errorf(code Code, format string, args ...any) *Error { return fault.Errorf(code, "", format, args...) }
+func Errorf(code Code, format string, args ...any) *Error {
+	return fault.Errorf(code, "", format, args...)
+}
 
 // RetryAfter is returned by a handler that wants to be run again with the same
 // message, after a while. After five times the message becomes a dead letter.
@@ -24,6 +26,8 @@ func RetryAfter(d time.Duration) error { return &retryError{after: d} }
 
 type retryError struct{ after time.Duration }
 
-func (e *retryError) Error() string { return "the handler asks to be run again after " + e.after.String() }
+func (e *retryError) Error() string {
+	return "the handler asks to be run again after " + e.after.String()
+}
 
 func asRetry(err error) (*retryError, bool) { return errors.AsType[*retryError](err) }

@@ -102,7 +102,7 @@ type Route struct {
 
 // A DeliveryError says why a frame did not get through.
 type DeliveryError struct {
-	Code     Code   // Unavailable, Unknown or Refused
+	Code     Code // Unavailable, Unknown or Refused
 	Endpoint string
 	Status   int    // of HTTP; 0 if there was no answer
 	Text     string // what the other end said, or the failure of the connection

@@ -352,3 +352,10 @@ func (e *Envelope) ID() (id [32]byte, ok bool) {
 	digest := e.Digest()
 	return sha256.Sum256(bytes.Join([][]byte{[]byte(e.Sender), digest[:], r[:]}, nil)), true
 }
+
+// IsJSON reports whether a Python agent would read the bytes as JSON. What is
+// JSON but no envelope gets another answer from it than what is neither.
+func IsJSON(data []byte) bool {
+	_, err := pyjson.Parse(data, nil)
+	return err == nil
+}

@@ -1,0 +1,167 @@
+package parley
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/parley-agents/parley/spec"
+)
+
+// Handlers is where handlers are registered: an [Agent] or a [Protocol].
+type Handlers interface{ register(h *handler, err error) }
+
+// A HandlerFunc is a handler without its types, as middleware sees it: in is the
+// message, out the reply or nil.
+type HandlerFunc func(ctx context.Context, t *Turn, in any) (out any, err error)
+
+// Middleware wraps a handler.
+type Middleware func(next HandlerFunc) HandlerFunc
+
+// A HandlerOption changes one handler.
+type HandlerOption func(*handler)
+
+// AllowUnsigned lets messages of user addresses, which do not sign, reach the
+// handler. [Turn.Proof] tells them apart.
+func AllowUnsigned() HandlerOption { return func(h *handler) { h.unsigned = true } }
+
+// A handler is a registered handler without its types.
+type handler struct {
+	model    *model
+	replies  []*model
+	unsigned bool
+	run      HandlerFunc
+	decode   func(payload []byte, lax bool) (any, error)
+	rules    *spec.Protocol // of the protocol it belongs to
+}
+
+// Handle makes the agent answer every In with what f returns: an Out, or one of
+// its variants if Out is a sealed interface. An error goes to the peer instead;
+// see [Error].
+//
+// Handlers of different dialogues run concurrently; see [AgentOptions.Serial].
+func Handle[In, Out any](to Handlers, f func(context.Context, *Turn, In) (Out, error), opts ...HandlerOption) {
+	replies, err := repliesOf(reflect.TypeFor[Out]())
+	if reflect.TypeFor[Out]() == reflect.TypeFor[struct{}]() {
+		replies, err = nil, nil
+	}
+	add[In](to, replies, err, func(ctx context.Context, t *Turn, in any) (any, error) {
+		out, err := f(ctx, t, in.(In))
+		if err != nil || replies == nil {
+			return nil, err
+		}
+		return out, nil
+	}, opts)
+}
+
+// On makes the agent take every In without answering.
+func On[In any](to Handlers, f func(context.Context, *Turn, In) error, opts ...HandlerOption) {
+	add[In](to, nil, nil, func(ctx context.Context, t *Turn, in any) (any, error) { return nil, f(ctx, t, in.(In)) }, opts)
+}
+
+func add[In any](to Handlers, replies []*model, err error, run HandlerFunc, opts []HandlerOption) {
+	h := &handler{replies: replies, run: run}
+	if err == nil {
+		h.model, err = modelOf(reflect.TypeFor[In]())
+	}
+	h.decode = func(payload []byte, lax bool) (any, error) {
+		var in In
+		err := h.model.codec(lax).Unmarshal(payload, &in)
+		return in, err
+	}
+	for _, opt := range opts {
+		opt(h)
+	}
+	to.register(h, err)
+}
+
+func (a *Agent) register(h *handler, err error) { a.own.register(h, err) }
+
+// A Protocol is a set of handlers that an agent includes as one. With rules, it
+// handles the messages that the rules give to the agent's role, all of them and
+// no others; without, its rules are what its handlers say.
+type Protocol struct {
+	rules    *spec.Protocol
+	fixed    bool // the rules were given
+	handlers []*handler
+	mistakes []error
+}
+
+// NewProtocol makes a protocol without handlers. Rules with messages are
+// binding; those with a name and version only are filled by the handlers.
+func NewProtocol(rules *spec.Protocol) *Protocol {
+	return &Protocol{rules: rules, fixed: len(rules.Messages) > 0}
+}
+
+func (p *Protocol) register(h *handler, err error) {
+	if err != nil {
+		p.mistakes = append(p.mistakes, fmt.Errorf("protocol %s: %w", p.rules.Name, err))
+		return
+	}
+	if h.model == errorModel && slices.ContainsFunc(p.handlers, func(other *handler) bool { return other.model == errorModel }) {
+		return // the author's own comes first, the agent's default last
+	}
+	h.rules = p.rules
+	p.handlers = append(p.handlers, h)
+	if !p.fixed {
+		p.note(h)
+	}
+}
+
+// note writes a handler into rules that its handlers make.
+func (p *Protocol) note(h *handler) {
+	add := func(m *model) string {
+		if p.rules.Message(m.record.Name) == nil {
+			p.rules.Messages = append(p.rules.Messages, spec.Message{Name: m.record.Name, Body: m.record})
+		}
+		return m.record.Name
+	}
+	rule := spec.Rule{Message: add(h.model)}
+	for _, reply := range h.replies {
+		rule.Replies = append(rule.Replies, add(reply))
+	}
+	if p.rules.Rule(rule.Message) == nil {
+		p.rules.Rules = append(p.rules.Rules, rule)
+	}
+}
+
+// complete checks the handlers against rules that were given.
+func (p *Protocol) complete(role string) error {
+	if err := p.rules.Check(); err != nil {
+		return fmt.Errorf("protocol %s: %w", p.rules.Name, err)
+	}
+	if !p.fixed {
+		return nil
+	}
+	if len(p.rules.Roles) > 0 && p.rules.Role(role) == nil {
+		return fmt.Errorf("protocol %s: Include must name a role of it, not %q", p.rules.Name, role)
+	}
+	for i := range p.rules.Rules {
+		m := p.rules.Message(p.rules.Rules[i].Message)
+		handled := slices.ContainsFunc(p.handlers, func(h *handler) bool { return h.model.record.Name == m.Name })
+		if p.rules.HandledBy(m, role) && !handled {
+			return fmt.Errorf("protocol %s: no handler for %s", p.rules.Name, m.Name)
+		}
+	}
+	for _, h := range p.handlers {
+		m := p.rules.Message(h.model.record.Name)
+		if m == nil || p.rules.Rule(m.Name) == nil || !p.rules.HandledBy(m, role) {
+			return fmt.Errorf("protocol %s: %s is not for the role %q to handle", p.rules.Name, h.model.record.Name, role)
+		}
+		for _, reply := range h.replies {
+			if reply != errorModel && !slices.Contains(p.rules.Rule(m.Name).Replies, reply.record.Name) {
+				return fmt.Errorf("protocol %s: %s is no reply to %s", p.rules.Name, reply.record.Name, m.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Protocol) digest(role string) (string, error) {
+	digest, err := p.rules.Digest(role)
+	if err != nil {
+		return "", fmt.Errorf("protocol %s: %w", p.rules.Name, err)
+	}
+	return digest, nil
+}

@@ -1,0 +1,107 @@
+package parley
+
+import "sync"
+
+// waiters are callers who wait on a connection, each for the reply to one
+// message. A reply belongs to a message, never just to a sender.
+type waiters struct {
+	mu   sync.Mutex
+	byID map[string][]*waiter
+}
+
+type waiter struct {
+	id    string
+	reply chan []byte // gets the reply, or nil if there will be none
+	taken bool        // a commit is under way that has the reply
+}
+
+func (w *waiters) add(id string) *waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byID == nil {
+		w.byID = make(map[string][]*waiter)
+	}
+	one := &waiter{id: id, reply: make(chan []byte, 1)}
+	w.byID[id] = append(w.byID[id], one)
+	return one
+}
+
+func (w *waiters) drop(one *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.remove(one)
+}
+
+func (w *waiters) remove(one *waiter) {
+	list := w.byID[one.id]
+	for i, other := range list {
+		if other == one {
+			list = append(list[:i:i], list[i+1:]...)
+			break
+		}
+	}
+	if len(list) == 0 {
+		delete(w.byID, one.id)
+	} else {
+		w.byID[one.id] = list
+	}
+}
+
+// take claims all callers who wait for a message's reply.
+func (w *waiters) take(id string) []*waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.byID[id]
+	delete(w.byID, id)
+	for _, one := range list {
+		one.taken = true
+	}
+	return list
+}
+
+// giveUp ends the waiting. If a reply is being committed just now, it waits for
+// that and returns it.
+func (w *waiters) giveUp(one *waiter) ([]byte, bool) {
+	w.mu.Lock()
+	taken := one.taken
+	w.remove(one)
+	w.mu.Unlock()
+	if !taken {
+		return nil, false
+	}
+	reply := <-one.reply
+	return reply, reply != nil
+}
+
+// A held reply goes to callers who wait on the connection.
+type held struct {
+	waiters []*waiter
+	entry   OutboxEntry
+}
+
+// hold finds the replies of a batch that somebody waits for. Only the first
+// reply to a message goes to the connection.
+func (n *Node) hold(b *Batch) []held {
+	var all []held
+	for i := range b.Outbox {
+		e := &b.Outbox[i]
+		if e.InReply == "" || len(e.Sealed) == 0 {
+			continue
+		}
+		if waiting := n.waiters.take(e.InReply); len(waiting) > 0 {
+			e.State = Held
+			all = append(all, held{waiting, *e})
+		}
+	}
+	return all
+}
+
+// release hands committed replies to those who wait for them.
+func (n *Node) release(all []held) {
+	for _, h := range all {
+		for _, w := range h.waiters {
+			w.reply <- h.entry.Sealed
+		}
+		n.deliverer.settle(h.entry, Outcome{ID: h.entry.ID, State: Delivered}, "delivered")
+	}
+}
