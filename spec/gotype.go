@@ -344,6 +344,22 @@ func (g *goReader) union(t reflect.Type, tag goTag) (Type, error) {
 	return u, nil
 }
 
+// Variants returns the Go types that a sealed interface lists; see [FromGo].
+func Variants(t reflect.Type) ([]reflect.Type, bool) {
+	if t.Kind() != reflect.Interface {
+		return nil, false
+	}
+	listing, ok := variantList(t)
+	if !ok {
+		return nil, false
+	}
+	var variants []reflect.Type
+	for i := range listing.NumIn() {
+		variants = append(variants, listing.In(i))
+	}
+	return variants, true
+}
+
 func variantList(t reflect.Type) (reflect.Type, bool) {
 	if t.NumMethod() != 1 || t.Method(0).PkgPath == "" {
 		return nil, false
