@@ -28,8 +28,8 @@
 // # Where to read
 //
 // spec.go has protocols, type.go the types. schema.go writes a schema and
-// schema_parse.go reads one; manifest.go does both for manifests. gotype.go and
-// tag.go read Go structs.
+// schema_parse.go reads one; manifest.go does both for manifests. gotype.go,
+// gokind.go and tag.go read Go structs.
 //
 // The package is pure: no I/O, no clock, no goroutine.
 package spec

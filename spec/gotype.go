@@ -1,17 +1,16 @@
 package spec
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/parley-agents/parley/fault"
-	"github.com/parley-agents/parley/internal/pyjson"
 )
 
 // Enumerated is implemented by Go types that stand for an enum. EnumValues
@@ -23,11 +22,24 @@ type Enumerated interface{ EnumValues() []any }
 //
 // Fields are named by their json tags and keep their order; an embedded struct
 // stands for its fields. A pointer, or omitempty or omitzero in the json tag,
-// makes a field optional. The parley tag says what Go types cannot: uuid4,
-// date, time, decimal, uri, set, tuple, nullable, literal=a|b, default=, title=,
-// description=, alias=, and the limits min, max, above, below, multiple, minlen,
-// maxlen, pattern, minitems, maxitems. On a field named _ it speaks of the
-// record: name=, title=, description=, closed, open.
+// makes a field optional. The parley tag says what Go types cannot; a value with
+// commas stands in single quotes:
+//
+//	uuid4, date, time, decimal, uri   what a uuid.UUID, time.Time or string holds
+//	format=email                      of a string: a format without a kind of its own
+//	set                               of a slice: each item once
+//	tuple                             of a struct: its fields as the items of an array
+//	literal=a|b                       only these values
+//	default=, optional, nullable      what a field left out means; that it may be; that null is a value
+//	tag=kind                          of a union: the field that tells its variants apart
+//	title=, untitled, description=    words of the schema
+//	alias=                            the name in the schema and on input
+//	min, max, above, below, multiple  limits of a number
+//	minlen, maxlen, pattern           limits of a string
+//	minitems, maxitems                limits of a slice
+//
+// Words speak of a slice's items and a map's values too. On a field named _ the
+// tag speaks of the record: name=, title=, description=, closed, open.
 //
 // A union is an interface with one unexported method. The method's parameter is
 // a function type, and the parameters of that are the variants, in order:
@@ -37,19 +49,24 @@ type Enumerated interface{ EnumValues() []any }
 //	func (Text) content(func(Text, Image))  {}
 //	func (Image) content(func(Text, Image)) {}
 //
-// Mistakes and kinds that no message can carry (channels, functions, complex
-// numbers) are errors that name the field.
+// An enum is a type with the method of [Enumerated].
+//
+// Mistakes, and kinds that no message can carry (channels, functions, complex
+// numbers), are errors that name the field.
 func FromGo[T any]() (*Record, error) { return FromGoType(reflect.TypeFor[T]()) }
 
 // FromGoType is [FromGo] for a type known only at run time.
 func FromGoType(t reflect.Type) (*Record, error) {
-	for t.Kind() == reflect.Pointer {
+	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if t == nil {
+		return nil, unsupported("a message is a struct, and this is nil")
 	}
 	if t.Kind() != reflect.Struct || t == timeType {
 		return nil, fault.Errorf(fault.Unsupported, t.String(), "a message is a struct, this is a %s", t.Kind())
 	}
-	g := goReader{known: make(map[reflect.Type]Type)}
+	g := goReader{known: make(map[goKey]Type)}
 	r := g.record(t, "Message")
 	if g.err != nil {
 		return nil, fault.In(t.String(), g.err)
@@ -65,8 +82,15 @@ var (
 )
 
 type goReader struct {
-	known map[reflect.Type]Type
+	known map[goKey]Type
 	err   error
+}
+
+// A goKey is a Go type as it was read. The same interface may be told apart by
+// a tag in one field and by trying in another.
+type goKey struct {
+	typ reflect.Type
+	tag string
 }
 
 func (g *goReader) fail(field string, err error) {
@@ -81,13 +105,25 @@ func unsupported(format string, args ...any) error {
 
 // record reads a struct; an unnamed one gets the name given by its place.
 func (g *goReader) record(t reflect.Type, placeName string) *Record {
-	if r, ok := g.known[t].(*Record); ok {
+	if r, ok := g.known[goKey{typ: t}].(*Record); ok {
 		return r
 	}
 	r := &Record{Name: goName(t, placeName)}
-	g.known[t] = r
+	g.known[goKey{typ: t}] = r
 	g.fields(r, t, nil)
+	if len(r.Fields) == 0 && hasHiddenField(t) {
+		g.fail("", unsupported("%s has only unexported fields, which no message shows", t))
+	}
 	return r
+}
+
+func hasHiddenField(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if f := t.Field(i); !f.IsExported() && !f.Anonymous && f.Name != "_" {
+			return true
+		}
+	}
+	return false
 }
 
 var packagePath = regexp.MustCompile(`[\w.\-~/]*[./]([A-Za-z_]\w*)`)
@@ -110,13 +146,14 @@ func (g *goReader) fields(r *Record, t reflect.Type, prefix []int) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		index := append(append([]int(nil), prefix...), i)
-		tag, err := parseTag(sf.Tag.Get("parley"))
+		tag, err := tagOf(sf)
 		g.fail(sf.Name, err)
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		switch {
+		case sf.Name == "_" && prefix != nil: // speaks of the embedded struct, not of this one
 		case sf.Name == "_":
 			g.describe(r, tag)
-		case name == "-" && options == "":
+		case sf.Tag.Get("json") == "-": // "-," would be the name "-"
 		case sf.Anonymous && name == "" && sf.Type.Kind() == reflect.Struct && sf.Type != timeType:
 			g.fields(r, sf.Type, index)
 		case sf.Anonymous && name == "" && sf.Type.Kind() == reflect.Pointer:
@@ -137,49 +174,60 @@ func (g *goReader) fields(r *Record, t reflect.Type, prefix []int) {
 }
 
 func (g *goReader) describe(r *Record, tag goTag) {
-	if name := tag.values["name"]; name != "" {
+	if name := tag.text("name"); name != "" {
 		r.Name = name
 	}
-	r.Title, r.Description = tag.values["title"], tag.values["description"]
-	r.Closed, r.Open = tag.words["closed"], tag.words["open"]
+	r.Title, r.Description = tag.text("title"), tag.text("description")
+	r.Closed, r.Open = tag.has("closed"), tag.has("open")
+	g.fail("_", tag.unused())
 }
 
 func (g *goReader) field(sf reflect.StructField, name, options string, tag goTag, record string) Field {
 	f := Field{
-		Name: name, Alias: tag.values["alias"],
-		Title: tag.values["title"], Description: tag.values["description"],
-		Untitled: tag.words["untitled"], Nullable: tag.words["nullable"],
+		Name: name, Alias: tag.text("alias"),
+		Title: tag.text("title"), Description: tag.text("description"),
+		Untitled: tag.has("untitled"), Nullable: tag.has("nullable"),
 	}
 	t := sf.Type
 	omits := strings.Contains(","+options+",", ",omitempty,") || strings.Contains(","+options+",", ",omitzero,")
-	f.Optional = omits || tag.words["optional"]
+	f.Optional = tag.has("optional") || omits
 	if t.Kind() == reflect.Pointer {
 		f.Optional = !f.Nullable
 		t = t.Elem()
 	}
 	var err error
-	f.Default, err = tag.json("default", isTextual(t))
+	f.Default, err = tag.json("default", isTextual(t, tag))
 	g.fail(sf.Name, err)
 	if f.Default != "" {
 		f.Nullable = f.Nullable || f.Optional
 		f.Optional = false
 	}
-	typ, err := g.typ(t, tag, record+strings.ToUpper(sf.Name[:1])+sf.Name[1:])
+	f.Type, err = g.typ(t, tag, record+sf.Name)
 	g.fail(sf.Name, err)
-	f.Type = typ
-	if t.Kind() == reflect.Interface && t.NumMethod() == 0 && sf.Type.Kind() != reflect.Pointer {
-		f.Optional = f.Default == "" && (f.Optional || !tag.words["nullable"]) // as in Python, an Any may always be left out
+	if f.Type == Any && f.Default == "" && sf.Type.Kind() != reflect.Pointer {
+		f.Optional = f.Optional || !f.Nullable // as in Python, an Any may always be left out
 	}
+	g.fail(sf.Name, tag.unused())
 	return f
+}
+
+// isTextual reports whether defaults and literals of the Go type are text.
+func isTextual(t reflect.Type, tag goTag) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == timeType, t == uuidType:
+		return true
+	case t.Kind() == reflect.String:
+		return !tag.has("decimal")
+	}
+	return t != rawType && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 // typ reads a type with the tag of the field that it stands in.
 func (g *goReader) typ(t reflect.Type, tag goTag, placeName string) (Type, error) {
-	limits, err := tag.limits()
-	if err != nil {
-		return nil, err
-	}
-	values, err := tag.literal(isTextual(t))
+	values, err := tag.literal(isTextual(t, tag))
 	if err != nil {
 		return nil, err
 	}
@@ -189,184 +237,42 @@ func (g *goReader) typ(t reflect.Type, tag goTag, placeName string) (Type, error
 	if e, ok := g.enum(t); ok {
 		return e, g.err
 	}
-	if kind, ok := scalarKind(t, tag); ok {
-		if format := tag.values["format"]; limits != (Limits{}) || format != "" {
-			return &Scalar{Kind: kind, Limits: limits, Format: format}, nil
-		}
-		return kind, nil
-	}
-	return g.composite(t, tag, limits, placeName)
-}
-
-func (g *goReader) composite(t reflect.Type, tag goTag, limits Limits, placeName string) (Type, error) {
-	inner := goTag{words: tag.words}
-	switch t.Kind() {
-	case reflect.Slice:
-		item, err := g.typ(t.Elem(), without(inner, "set"), placeName)
-		return &List{Item: item, Set: tag.words["set"], Limits: limits}, err
-	case reflect.Array:
-		item, err := g.typ(t.Elem(), inner, placeName)
-		tuple := &Tuple{}
-		for range t.Len() {
-			tuple.Items = append(tuple.Items, item)
-		}
-		return tuple, err
-	case reflect.Map:
-		return g.mapping(t, inner, placeName)
-	case reflect.Pointer:
-		item, err := g.typ(t.Elem(), inner, placeName)
-		return &Union{Variants: []Type{item, Null}}, err
-	case reflect.Struct:
-		if tag.words["tuple"] {
-			return g.tuple(t)
-		}
-		return g.record(t, placeName), nil
-	case reflect.Interface:
-		return g.union(t, tag)
-	}
-	return nil, unsupported("a %s cannot be part of a message", t.Kind())
-}
-
-func without(t goTag, word string) goTag {
-	words := make(map[string]bool, len(t.words))
-	for w := range t.words {
-		words[w] = w != word
-	}
-	return goTag{words: words}
-}
-
-// scalarKind returns the kind that the Go type and the words of its tag mean.
-func scalarKind(t reflect.Type, tag goTag) (Kind, bool) {
+	kind, ok := scalarKind(t, tag)
 	switch {
-	case t == timeType && tag.words["date"]:
-		return Date, true
-	case t == timeType && tag.words["time"]:
-		return Time, true
-	case t == timeType:
-		return DateTime, true
-	case t == durationType:
-		return Duration, true
-	case t == uuidType && tag.words["uuid4"]:
-		return UUID4, true
-	case t == uuidType:
-		return UUID, true
-	case t == rawType, t.Kind() == reflect.Interface && t.NumMethod() == 0:
-		return Any, true
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		return Bytes, true
-	case t.Kind() == reflect.String && tag.words["decimal"]:
-		return Decimal, true
-	case t.Kind() == reflect.String && tag.words["uri"]:
-		return URI, true
+	case ok:
+		return g.scalar(kind, tag)
+	case hasOwnForm(t):
+		return nil, unsupported("%s writes itself as JSON in a way of its own, which no schema describes", t)
 	}
-	kind, ok := map[reflect.Kind]Kind{
-		reflect.String: String, reflect.Bool: Bool,
-		reflect.Int: Int, reflect.Int64: Int, reflect.Int32: Int32, reflect.Int16: Int32, reflect.Int8: Int32,
-		reflect.Uint: UInt64, reflect.Uint64: UInt64, reflect.Uint32: UInt32, reflect.Uint16: UInt32, reflect.Uint8: UInt32,
-		reflect.Float64: Float, reflect.Float32: Float32,
-	}[t.Kind()]
-	return kind, ok
+	return g.composite(t, tag, placeName)
 }
 
-func (g *goReader) enum(t reflect.Type) (Type, bool) {
-	listed, ok := reflect.Zero(t).Interface().(Enumerated)
-	if !ok || t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
-		return nil, false
+// scalar narrows a kind by the limits that it can have.
+func (g *goReader) scalar(kind Kind, tag goTag) (Type, error) {
+	s := Scalar{Kind: kind}
+	var err error
+	switch scalarForms[kind].typ {
+	case "integer", "number":
+		err = tag.numberLimits(&s.Limits)
+	case "string":
+		err = tag.textLimits(&s.Limits)
 	}
-	if known, ok := g.known[t]; ok {
-		return known, true
+	if kind == String {
+		s.Format = tag.text("format")
 	}
-	e := &Enum{Name: goName(t, ""), Base: String}
-	g.known[t] = e
-	for _, value := range listed.EnumValues() {
-		v := reflect.ValueOf(value)
-		switch {
-		case v.Kind() == reflect.String:
-			e.Values = append(e.Values, jsonOf(pyjson.Of(v.String())))
-		case v.CanInt():
-			e.Base = Int
-			e.Values = append(e.Values, JSON(strconv.FormatInt(v.Int(), 10)))
-		default:
-			g.fail(e.Name, unsupported("an enum value is a string or an integer, not %T", value))
-		}
+	if s.Limits == (Limits{}) && s.Format == "" {
+		return kind, err
 	}
-	if len(e.Values) == 0 {
-		g.fail(e.Name, unsupported("an enum without values"))
-	}
-	return e, true
+	return &s, err
 }
 
-func (g *goReader) mapping(t reflect.Type, inner goTag, placeName string) (Type, error) {
-	key, ok := scalarKind(t.Key(), goTag{})
-	if !ok || !(key == String || key == Bool || key == UUID || scalarForms[key].typ == "integer") {
-		return nil, unsupported("a map key is a string, an integer, a boolean or a UUID, not a %s", t.Key())
+// hasOwnForm reports whether a type that is no struct has methods by which it
+// writes itself, as net.IP does: what it looks like then is not known.
+func hasOwnForm(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface, reflect.Pointer, reflect.Struct:
+		return false
 	}
-	m := &Map{Key: key}
-	value, err := g.typ(t.Elem(), inner, placeName)
-	if value != Any {
-		m.Value = value
-	}
-	return m, err
-}
-
-func (g *goReader) tuple(t reflect.Type) (Type, error) {
-	r := &Record{}
-	g.fields(r, t, nil)
-	tuple := &Tuple{}
-	for _, f := range r.Fields {
-		tuple.Items = append(tuple.Items, f.Type)
-	}
-	return tuple, nil
-}
-
-func (g *goReader) union(t reflect.Type, tag goTag) (Type, error) {
-	if known, ok := g.known[t]; ok {
-		return known, nil
-	}
-	listing, ok := variantList(t)
-	if !ok {
-		return nil, unsupported("the interface %s does not list its variants: give it one unexported method that takes func(A, B…)", t)
-	}
-	u := &Union{Tag: tag.values["tag"]}
-	g.known[t] = u
-	for i := range listing.NumIn() {
-		v := listing.In(i)
-		if !v.Implements(t) {
-			return nil, unsupported("%s is a variant of %s but does not implement it", v, t)
-		}
-		variant, err := g.typ(v, goTag{}, goName(v, ""))
-		if err != nil {
-			return nil, fault.In(v.String(), err)
-		}
-		u.Variants = append(u.Variants, variant)
-		u.Go = append(u.Go, v)
-	}
-	return u, nil
-}
-
-// Variants returns the Go types that a sealed interface lists; see [FromGo].
-func Variants(t reflect.Type) ([]reflect.Type, bool) {
-	if t.Kind() != reflect.Interface {
-		return nil, false
-	}
-	listing, ok := variantList(t)
-	if !ok {
-		return nil, false
-	}
-	var variants []reflect.Type
-	for i := range listing.NumIn() {
-		variants = append(variants, listing.In(i))
-	}
-	return variants, true
-}
-
-func variantList(t reflect.Type) (reflect.Type, bool) {
-	if t.NumMethod() != 1 || t.Method(0).PkgPath == "" {
-		return nil, false
-	}
-	method := t.Method(0).Type
-	if method.NumIn() != 1 || method.In(0).Kind() != reflect.Func || method.In(0).NumIn() == 0 {
-		return nil, false
-	}
-	return method.In(0), true
+	pointer := reflect.PointerTo(t)
+	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

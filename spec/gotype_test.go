@@ -2,6 +2,9 @@ package spec_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -264,55 +267,163 @@ func TestFromGoNamesUnnamedStructsByTheirPlace(t *testing.T) {
 	}
 }
 
+// An embedded struct stands for its fields, wherever it keeps them; what its own
+// tag says of it does not count for the struct around it.
+func TestFromGoFindsEmbeddedFields(t *testing.T) {
+	type inner struct {
+		_ struct{} `parley:"description=inner,closed"`
+		B int
+	}
+	type middle struct {
+		A int
+		inner
+	}
+	type Outer struct {
+		_ struct{} `parley:"description=outer"`
+		middle
+		C int
+	}
+
+	r, err := spec.FromGo[*Outer]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range r.Fields {
+		got = append(got, fmt.Sprint(f.Name, f.Index))
+	}
+	if want := "A[1 0] B[1 1 1] C[2]"; strings.Join(got, " ") != want {
+		t.Errorf("fields = %s, want %s", got, want)
+	}
+	if r.Description != "outer" || r.Closed {
+		t.Errorf("description = %q, closed = %t, want those of the outer struct", r.Description, r.Closed)
+	}
+}
+
 type (
-	withChannel struct{ C chan int }
-	withFunc    struct{ F func() }
-	withComplex struct {
-		Deep struct{ C []complex128 }
+	address     []byte
+	mixedEnum   string
+	floatEnum   string
+	noEnum      string
+	lonely      interface{ lonely(func(lonely)) }
+	strangeness interface{ strange(func(Resource)) }
+	many        interface {
+		one(func(Resource))
+		two(func(Resource))
 	}
-	withMapKey  struct{ M map[float64]int }
-	withOpenSum struct{ E error }
-	withBadTag  struct {
-		A int `parley:"minimum=3"`
-	}
-	withBadLimit struct {
-		A string `parley:"maxlen=many"`
-	}
-	withTwice struct {
-		AllScalars
-		B int `json:"s"`
-	}
-	withEmbeddedPointer struct{ *AllScalars }
+	public interface{ Public(func(Resource)) }
 )
 
-func TestFromGoRefusesWhatNoMessageCarries(t *testing.T) {
+func (address) MarshalText() ([]byte, error) { return nil, nil }
+func (mixedEnum) EnumValues() []any          { return []any{"a", 1} }
+func (floatEnum) EnumValues() []any          { return []any{1.5} }
+func (noEnum) EnumValues() []any             { return nil }
+
+// Each mistake is reported with the field it is in, when the type is read.
+func TestFromGoReportsMistakesWithTheirField(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		model func() (*spec.Record, error)
+		model any
+		code  fault.Code
 		field string
 	}{
-		{"channel", spec.FromGo[withChannel], "withChannel.C"},
-		{"function", spec.FromGo[withFunc], "withFunc.F"},
-		{"complex number, nested", spec.FromGo[withComplex], "withComplex.C"},
-		{"map key", spec.FromGo[withMapKey], "withMapKey.M"},
-		{"interface without variants", spec.FromGo[withOpenSum], "withOpenSum.E"},
-		{"unknown tag", spec.FromGo[withBadTag], "withBadTag.A.parley tag"},
-		{"bad limit", spec.FromGo[withBadLimit], "withBadLimit.A.maxlen"},
-		{"name used twice", spec.FromGo[withTwice], "withTwice.B"},
-		{"embedded pointer", spec.FromGo[withEmbeddedPointer], "withEmbeddedPointer.AllScalars"},
-		{"no struct", spec.FromGo[int], "int"},
+		{"channel", struct{ C chan int }{}, fault.Unsupported, "C"},
+		{"function", struct{ F func() }{}, fault.Unsupported, "F"},
+		{"pointer-sized integer", struct{ P uintptr }{}, fault.Unsupported, "P"},
+		{"complex number, nested", struct {
+			Deep struct{ C []map[string]complex128 }
+		}{}, fault.Unsupported, "C"},
+		{"map key", struct{ M map[float64]int }{}, fault.Unsupported, "M"},
+		{"struct that shows nothing", struct{ O []big.Int }{}, fault.Unsupported, ""},
+		{"type that writes itself", struct{ A address }{}, fault.Unsupported, "A"},
+		{"key that writes itself", struct{ A map[*address]int }{}, fault.Unsupported, "A"},
+		{"interface without variants", struct{ E error }{}, fault.Unsupported, "E"},
+		{"interface with an exported method", struct{ E public }{}, fault.Unsupported, "E"},
+		{"interface of two methods", struct{ E many }{}, fault.Unsupported, "E"},
+		{"variant that does not implement", struct{ E strangeness }{}, fault.Unsupported, "E"},
+		{"variant that is the union itself", struct{ E lonely }{}, fault.Unsupported, "E"},
+		{"enum of strings and integers", struct{ E mixedEnum }{}, fault.Unsupported, "mixedEnum"},
+		{"enum of floats", struct{ E floatEnum }{}, fault.Unsupported, "floatEnum"},
+		{"enum of nothing", struct{ E []noEnum }{}, fault.Unsupported, "noEnum"},
+		{"name used twice", struct {
+			AllScalars
+			B int `json:"s"`
+		}{}, fault.Unsupported, "B"},
+		{"embedded pointer", struct{ *AllScalars }{}, fault.Unsupported, "AllScalars"},
+		{"tuple with a hidden field", struct {
+			T struct{ A, b int } `parley:"tuple"`
+		}{}, fault.Unsupported, "T"},
+		{"tag with an unknown key", struct {
+			A int `parley:"minimum=3"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"tag with an unknown word", struct {
+			A int `parley:"big"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"tag with a word as a key", struct {
+			A []int `parley:"set=true"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"tag with an open quote", struct {
+			A int `parley:"title='one, two"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"tag with more after a quote", struct {
+			A int `parley:"title='one'untitled"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"tag with a key twice", struct {
+			A int `parley:"min=1,min=2"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"tag that Go cannot read", reflect.StructOf([]reflect.StructField{
+			{Name: "A", Type: reflect.TypeFor[int](), Tag: `parley:"min=1`},
+		}), fault.Malformed, "A.parley tag"},
+		{"word that has no meaning", struct {
+			A string `parley:"uuid4"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"limit of another kind", struct {
+			A []int `parley:"min=3"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"limit of a map", struct {
+			A map[string]int `parley:"minitems=3"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"record's word on a field", struct {
+			A int `parley:"closed"`
+		}{}, fault.Malformed, "A.parley tag"},
+		{"field's word on a record", struct {
+			_ struct{} `parley:"default=3"`
+		}{}, fault.Malformed, "_.parley tag"},
+		{"count that is none", struct {
+			A string `parley:"maxlen=many"`
+		}{}, fault.Malformed, "A.maxlen"},
+		{"count below zero", struct {
+			A []int `parley:"minitems=-1"`
+		}{}, fault.Malformed, "A.minitems"},
+		{"limit that is no number", struct {
+			A int `parley:"min=\"1\""`
+		}{}, fault.Malformed, "A.min"},
+		{"limit that is no JSON", struct {
+			A int `parley:"max=ten"`
+		}{}, fault.Malformed, "A.max"},
+		{"default that is no JSON", struct {
+			A int `parley:"default=ten"`
+		}{}, fault.Malformed, "A.default"},
+		{"literal that is no JSON", struct {
+			A int `parley:"literal=1|two"`
+		}{}, fault.Malformed, "A.literal"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := tc.model()
-			if err == nil {
-				t.Fatal("accepted")
+			typ, isType := tc.model.(reflect.Type)
+			if !isType {
+				typ = reflect.TypeOf(tc.model)
 			}
-			if code := fault.CodeOf(err); code != fault.Unsupported && code != fault.Malformed {
-				t.Errorf("code = %s (%v)", code, err)
-			}
-			if !strings.Contains(err.Error(), tc.field) {
-				t.Errorf("error %q does not name %s", err, tc.field)
-			}
+			_, err := spec.FromGoType(typ)
+			wantError(t, err, tc.code, strings.TrimSuffix(typ.String()+"."+tc.field, "."))
 		})
 	}
+}
+
+func TestFromGoTakesStructsOnly(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[time.Time](), reflect.TypeFor[[]Tree](), reflect.TypeFor[content]()} {
+		_, err := spec.FromGoType(typ)
+		wantError(t, err, fault.Unsupported, typ.String())
+	}
+	_, err := spec.FromGoType(nil)
+	wantError(t, err, fault.Unsupported, "")
 }

@@ -7,13 +7,14 @@ import hashlib
 import json
 import sys
 import typing
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import Any, Dict, List, Literal, Optional, Set, Tuple, Union
 from uuid import UUID
 
 from pydantic.v1 import UUID4, AnyUrl, confloat, conint, conlist, constr, parse_raw_as
+from pydantic.v1.color import Color as Color_
 from uagents_core.envelope import Envelope
 from uagents_core.identity import Identity
 from uagents_core.models import Field, Model
@@ -34,7 +35,7 @@ def model(q):
     return {
         "digest": Model.build_schema_digest(cls),
         "sorted": cls.schema_json(indent=None, sort_keys=True),
-        "schema": json.dumps(cls.schema(), default=str),
+        "schema": cls.schema_json(),
     }
 
 
