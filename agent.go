@@ -112,6 +112,9 @@ func (a *Agent) Address() identity.Address {
 	return ""
 }
 
+// SetKey gives the agent its identity, before it is added to a node.
+func (a *Agent) SetKey(key *identity.Key) { a.opts.Key = key }
+
 func (a *Agent) mistake(format string, args ...any) {
 	a.mistakes = append(a.mistakes, fmt.Errorf(format, args...))
 }

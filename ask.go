@@ -29,20 +29,28 @@ func (a *Agent) askingTurn() *Turn {
 }
 
 // Ask sends a message and waits for its reply, which is an Out, or one of its
-// variants if Out is a sealed interface. Each Ask has a session of its own, so
+// variants if Out is a sealed interface, or whatever comes first if Out is [Raw].
+// Each Ask has a session of its own, so
 // that any number may wait for the same peer. If the peer answers with an
 // ErrorMessage, the error is an [*Error] with code Refused and the peer's text.
 //
 // In a handler, Ask flushes the turn first; see [Turn.Flush].
 func Ask[Out any](ctx context.Context, from Asker, to identity.Address, msg any) (Out, error) {
 	var out Out
-	replies, err := repliesOf(reflect.TypeFor[Out]())
-	if err != nil {
-		return out, err
+	var replies []*model
+	if _, raw := any(out).(Raw); !raw {
+		var err error
+		if replies, err = repliesOf(reflect.TypeFor[Out]()); err != nil {
+			return out, err
+		}
 	}
 	answer, err := from.askingTurn().ask(ctx, to, msg, replies)
 	if err != nil {
 		return out, err
+	}
+	if raw, ok := any(&out).(*Raw); ok {
+		raw.Schema, raw.Payload = answer.Schema, answer.Payload
+		return out, nil
 	}
 	for _, m := range replies {
 		if m.digest != answer.Schema {
@@ -177,14 +185,16 @@ type asked struct {
 	askPlace
 	id      string
 	keep    bool     // the turn may be run again and must find the answer
-	digests []string // of the replies that end the waiting
+	digests []string // of the replies that end the waiting; nil for all
 	answers chan Message
 }
 
 func (a *asks) add(agent, peer identity.Address, session, id string, replies []*model, keep bool) *asked {
-	q := &asked{askPlace: askPlace{agent, peer, session}, id: id, keep: keep, digests: []string{errorModel.digest}, answers: make(chan Message, 1)}
-	for _, m := range replies {
-		q.digests = append(q.digests, m.digest)
+	q := &asked{askPlace: askPlace{agent, peer, session}, id: id, keep: keep, answers: make(chan Message, 1)}
+	for _, m := range append(replies[:len(replies):len(replies)], errorModel) {
+		if replies != nil {
+			q.digests = append(q.digests, m.digest)
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -207,7 +217,7 @@ func (a *asks) find(agent identity.Address, m *Message) *asked {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q := a.waiting[askPlace{agent, m.From, m.Session}]
-	if q == nil || !slices.Contains(q.digests, m.Schema) {
+	if q == nil || q.digests != nil && !slices.Contains(q.digests, m.Schema) {
 		return nil
 	}
 	return q

@@ -178,25 +178,28 @@ func (n *Node) keep(ctx context.Context, a *Agent, in *incoming) (repeated bool,
 			}
 			b.Set = []KeyValue{{askKey(q.id), answer}}
 		}
-		return n.commitSeen(ctx, b, func() { q.answer(in.Message) })
+		repeated, err = seen(n.opts.Store.Commit(ctx, b))
+		if err == nil && !repeated {
+			q.answer(in.Message)
+		}
+		return repeated, err
 	}
 	if reason := a.admit(in); reason != "" {
 		b.Log[0].Event, b.Log[0].Detail = "refused", reason
 		if err := a.answerWithError(b, in, reason); err != nil {
 			return false, err
 		}
-		held := n.hold(b)
-		return n.commitSeen(ctx, b, func() { n.release(held); n.deliverer.wake(b.Outbox) })
+		return seen(n.commitSends(ctx, b))
 	}
 	e := InboxEntry{ID: in.id, Dialogue: dialogueID(in.From, in.Session), Message: in.Message}
 	b.Inbox = []InboxEntry{e}
 	a.feed.RLock()
 	defer a.feed.RUnlock()
-	return n.commitSeen(ctx, b, func() {
-		if !a.recovering {
-			a.lanes.add(e)
-		}
-	})
+	repeated, err = seen(n.opts.Store.Commit(ctx, b))
+	if err == nil && !repeated && !a.recovering {
+		a.lanes.add(e)
+	}
+	return repeated, err
 }
 
 // mark is what a message is remembered by, until it would be refused anyway.
@@ -208,14 +211,10 @@ func (n *Node) mark(in *incoming) Mark {
 	return m
 }
 
-// commitSeen commits a batch of a message that came in; a repeat is no error.
-func (n *Node) commitSeen(ctx context.Context, b *Batch, then func()) (repeated bool, err error) {
-	err = n.opts.Store.Commit(ctx, b)
-	if _, seen := errors.AsType[*SeenError](err); seen {
+// seen tells a repeat, which is no error, from a failure.
+func seen(err error) (repeated bool, _ error) {
+	if _, ok := errors.AsType[*SeenError](err); ok {
 		return true, nil
-	}
-	if err == nil {
-		then()
 	}
 	return false, err
 }
@@ -340,13 +339,9 @@ func (n *Node) fail(ctx context.Context, a *Agent, e InboxEntry, err error) {
 	if err := a.answerWithError(b, in, text); err != nil {
 		log.Error("the sender cannot be told", "error", err)
 	}
-	held := n.hold(b)
-	if err := n.opts.Store.Commit(ctx, b); err != nil {
+	if err := n.commitSends(ctx, b); err != nil {
 		log.Error("the failure cannot be stored", "error", err)
-		return
 	}
-	n.release(held)
-	n.deliverer.wake(b.Outbox)
 }
 
 // earlierReply finds the reply that a repeated request got the first time.
@@ -367,18 +362,18 @@ func (n *Node) await(ctx context.Context, a *Agent, in *incoming, w *waiter) (Fr
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
+	var reply []byte
 	select {
-	case reply := <-w.reply:
-		if reply != nil {
-			return Frame{Body: reply}, nil
-		}
+	case reply = <-w.reply:
 	case <-timer.C:
+		reply = n.waiters.giveUp(w)
 	case <-ctx.Done():
+		reply = n.waiters.giveUp(w)
 	}
-	if reply, ok := n.waiters.giveUp(w); ok {
-		return Frame{Body: reply}, nil
+	if reply == nil {
+		return n.notInTime(a, in)
 	}
-	return n.notInTime(a, in)
+	return Frame{Body: reply}, nil
 }
 
 func (n *Node) notInTime(a *Agent, in *incoming) (Frame, error) {

@@ -85,19 +85,15 @@ func (t *Turn) Send(to identity.Address, msg any) error {
 
 // add seals a message and puts it among what the turn sends.
 func (t *Turn) add(to identity.Address, msg any, session, inReply string) (*OutboxEntry, error) {
-	m, err := modelOf(reflect.TypeOf(msg))
+	schema, payload, err := encodeMessage(msg)
 	if err != nil {
 		return nil, err
-	}
-	payload, err := m.strict.Marshal(msg)
-	if err != nil {
-		return nil, fault.In(m.record.Name, err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := OutboxEntry{
 		ID: deriveID(t.ID, t.ordinal), InReply: inReply, Dialogue: dialogueID(to, session), Deadline: t.deadlineFor(inReply),
-		Message: Message{From: t.Agent.Address, To: to, Session: session, Schema: m.digest, Payload: payload, Proof: Signed},
+		Message: Message{From: t.Agent.Address, To: to, Session: session, Schema: schema, Payload: payload, Proof: Signed},
 	}
 	t.ordinal++
 	if t.asking {
@@ -110,6 +106,31 @@ func (t *Turn) add(to identity.Address, msg any, session, inReply string) (*Outb
 	}
 	t.outbox = append(t.outbox, e)
 	return &t.outbox[len(t.outbox)-1], nil
+}
+
+// Raw is a message of which no Go type is known: the digest of its model and its
+// JSON. It can be sent and asked with like any other.
+type Raw struct {
+	Schema  string
+	Payload []byte
+}
+
+func encodeMessage(msg any) (schema string, payload []byte, err error) {
+	if raw, ok := msg.(Raw); ok {
+		if !json.Valid(raw.Payload) {
+			return "", nil, fault.Errorf(fault.Malformed, "payload", "the message is not JSON")
+		}
+		return raw.Schema, raw.Payload, nil
+	}
+	if msg == nil {
+		return "", nil, fault.Errorf(fault.Malformed, "", "nil is no message")
+	}
+	m, err := modelOf(reflect.TypeOf(msg))
+	if err != nil {
+		return "", nil, err
+	}
+	payload, err = m.strict.Marshal(msg)
+	return m.digest, payload, fault.In(m.record.Name, err)
 }
 
 func (t *Turn) deadlineFor(inReply string) time.Time {
@@ -186,14 +207,7 @@ func (t *Turn) commit(ctx context.Context, more func(*Batch)) error {
 	if len(b.Outbox)+len(b.Set)+len(b.Delete)+len(b.Done)+len(b.Retry)+len(b.Bury) == 0 {
 		return t.values.check()
 	}
-	held := t.agent.node.hold(b)
-	err := t.values.commit(ctx, func() error { return t.agent.node.opts.Store.Commit(ctx, b) })
-	if err != nil {
-		return err
-	}
-	t.agent.node.release(held)
-	t.agent.node.deliverer.wake(b.Outbox)
-	return nil
+	return t.values.commit(ctx, func() error { return t.agent.node.commitSends(ctx, b) })
 }
 
 func record(agent identity.Address, event, id string, m Message, detail string) LogRecord {

@@ -1,6 +1,9 @@
 package parley
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // waiters are callers who wait on a connection, each for the reply to one
 // message. A reply belongs to a message, never just to a sender.
@@ -61,16 +64,15 @@ func (w *waiters) take(id string) []*waiter {
 
 // giveUp ends the waiting. If a reply is being committed just now, it waits for
 // that and returns it.
-func (w *waiters) giveUp(one *waiter) ([]byte, bool) {
+func (w *waiters) giveUp(one *waiter) []byte {
 	w.mu.Lock()
 	taken := one.taken
 	w.remove(one)
 	w.mu.Unlock()
 	if !taken {
-		return nil, false
+		return nil
 	}
-	reply := <-one.reply
-	return reply, reply != nil
+	return <-one.reply
 }
 
 // A held reply goes to callers who wait on the connection.
@@ -94,6 +96,23 @@ func (n *Node) hold(b *Batch) []held {
 		}
 	}
 	return all
+}
+
+// commitSends commits a batch with messages that go out, and lets them go: on
+// the connection where somebody waits, else the usual way.
+func (n *Node) commitSends(ctx context.Context, b *Batch) error {
+	held := n.hold(b)
+	if err := n.opts.Store.Commit(ctx, b); err != nil {
+		for _, h := range held {
+			for _, w := range h.waiters {
+				w.reply <- nil // there will be none
+			}
+		}
+		return err
+	}
+	n.release(held)
+	n.deliverer.wake(b.Outbox)
+	return nil
 }
 
 // release hands committed replies to those who wait for them.

@@ -28,8 +28,8 @@ type Registration struct {
 // An Endpoint is a URL where an agent takes envelopes. Senders try endpoints in
 // a random order in which weight counts.
 type Endpoint struct {
-	URL    string
-	Weight int64
+	URL    string `json:"url"`
+	Weight int64  `json:"weight"`
 }
 
 // A StatusUpdate tells an Almanac that an agent starts or stops.
