@@ -163,81 +163,38 @@ func (p *parser) array() Value {
 }
 
 func (p *parser) object() Value {
-	v := Value{Kind: Object}
+	var members Members
 	p.blanks()
 	if p.take('}') {
-		return v
+		return members.Object()
 	}
-	var seen keyIndex
 	for {
 		p.blanks()
 		if p.peek() != '"' {
 			p.fail("a key in double quotes")
-			return v
+			return Value{}
 		}
 		key := p.string()
 		p.blanks()
 		if !p.take(':') {
 			p.fail("':'")
-			return v
+			return Value{}
 		}
-		p.add(&v, &seen, key, p.value())
+		value := p.value()
+		if p.opts.UniqueKeys && p.err == nil && members.find(key) >= 0 {
+			p.err = fault.Errorf(fault.Malformed, Brief(key), "the key is there twice")
+			p.pos = len(p.text)
+		}
+		members.Set(key, value)
 		p.blanks()
 		switch {
 		case p.take(','):
 		case p.take('}'):
-			return v
+			return members.Object()
 		default:
 			p.fail("',' or '}'")
-			return v
+			return Value{}
 		}
-	}
-}
-
-// add puts a member into v. A repeated key keeps its first place and gets the
-// last value, as in a Python dict.
-func (p *parser) add(v *Value, seen *keyIndex, key string, value Value) {
-	i, repeated := seen.find(v.Members, key)
-	if !repeated {
-		seen.note(v.Members, key)
-		v.Members = append(v.Members, Member{key, value})
-		return
-	}
-	if p.opts.UniqueKeys && p.err == nil {
-		p.err = fault.Errorf(fault.Malformed, key, "the key is there twice")
-		p.pos = len(p.text)
-	}
-	v.Members[i].Value = value
-}
-
-// A keyIndex finds keys in time that does not grow with the object: a hostile
-// object of many keys must not cost the square of its size.
-type keyIndex struct{ byKey map[string]int }
-
-const linearKeys = 16
-
-func (x *keyIndex) find(members []Member, key string) (int, bool) {
-	if x.byKey != nil {
-		i, ok := x.byKey[key]
-		return i, ok
-	}
-	for i := range members {
-		if members[i].Key == key {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-func (x *keyIndex) note(members []Member, key string) {
-	if x.byKey == nil && len(members) >= linearKeys {
-		x.byKey = make(map[string]int, 2*linearKeys)
-		for i := range members {
-			x.byKey[members[i].Key] = i
-		}
-	}
-	if x.byKey != nil {
-		x.byKey[key] = len(members)
 	}
 }
 

@@ -142,6 +142,43 @@ func itoa(i int) string {
 	return itoa(i/10) + itoa(i%10)
 }
 
+// Members behave alike below and above the size from which they are indexed.
+func TestMembersAreSetOnceInOrder(t *testing.T) {
+	for _, n := range []int{1, 15, 16, 17, 1000} {
+		m := pyjson.MembersOf(pyjson.OfMembers(pyjson.Member{Key: "k0", Value: pyjson.Of("old")}))
+		for i := range n {
+			m.Set("k"+itoa(i), pyjson.Of("v"+itoa(i)))
+		}
+		m.Set("k"+itoa(n/2), pyjson.Of("new"))
+
+		object := m.Object()
+		if len(object.Members) != n || object.Members[n-1].Key != "k"+itoa(n-1) {
+			t.Fatalf("%d members: %d, the last %q", n, len(object.Members), object.Members[n-1].Key)
+		}
+		if v, ok := m.Get("k" + itoa(n/2)); !ok || v.Text != "new" || object.Members[n/2].Value.Text != "new" {
+			t.Errorf("%d members: set again = %v (%t)", n, v.Text, ok)
+		}
+		if v, ok := m.Get("absent"); ok {
+			t.Errorf("%d members: an absent key has the value %v", n, v)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for text, want := range map[string]string{
+		"short":                        "short",
+		strings.Repeat("x", 64):        strings.Repeat("x", 64),
+		strings.Repeat("x", 65):        strings.Repeat("x", 64) + "…",
+		strings.Repeat("é", 1e6):       strings.Repeat("é", 32) + "…",
+		"x" + strings.Repeat("é", 1e6): "x" + strings.Repeat("é", 31) + "…",
+		strings.Repeat("\x80", 100):    "…",
+	} {
+		if got := pyjson.Brief(text); got != want {
+			t.Errorf("Brief(%.80q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestFloatsReadBack(t *testing.T) {
 	for _, f := range []float64{0, math.Copysign(0, -1), 1, 0.1, 1e15, 1e16, 123456789012345680, 1e22, 1e-4, 1e-5, math.MaxFloat64, math.SmallestNonzeroFloat64, 1.0 / 3} {
 		v, err := pyjson.Parse(pyjson.AppendFloat(nil, f), nil)

@@ -170,3 +170,16 @@ func appendRune(dst []byte, r rune) []byte {
 	}
 	return utf8.AppendRune(dst, r)
 }
+
+// Brief cuts text from a stranger for an error message or a log line.
+func Brief(text string) string {
+	const limit = 64
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
