@@ -63,6 +63,7 @@ type Agent struct {
 	key      *identity.Key
 	handlers map[string]*handler // by schema digest
 	digests  []string            // of its protocols
+	ruled    map[string]ruling   // messages of protocols with a dialogue block, by schema digest
 	lanes    *lanes
 
 	// feed is held for reading while a message is stored and queued, and for
@@ -167,6 +168,7 @@ func (a *Agent) Include(p *Protocol, opts *Include) {
 // build checks the agent and prepares it for work. It returns all mistakes.
 func (a *Agent) build() error {
 	a.handlers = make(map[string]*handler)
+	a.ruled = make(map[string]ruling)
 	mistakes := a.mistakes
 	Handle(a.own, a.hearError)
 	all := append(a.included[:len(a.included):len(a.included)], inclusion{protocol: a.own})
@@ -182,6 +184,7 @@ func (a *Agent) build() error {
 			}
 			a.handlers[h.model.digest] = h
 		}
+		a.rulings(in)
 		digest, err := in.protocol.digest(in.Role)
 		if err != nil {
 			mistakes = append(mistakes, err)

@@ -33,7 +33,6 @@ type handler struct {
 	unsigned bool
 	run      HandlerFunc
 	decode   func(payload []byte, lax bool) (any, error)
-	rules    *spec.Protocol // of the protocol it belongs to
 }
 
 // Handle makes the agent answer every In with what f returns: an Out, or one of
@@ -102,7 +101,6 @@ func (p *Protocol) register(h *handler, err error) {
 	if h.model == errorModel && slices.ContainsFunc(p.handlers, func(other *handler) bool { return other.model == errorModel }) {
 		return // the author's own comes first, the agent's default last
 	}
-	h.rules = p.rules
 	p.handlers = append(p.handlers, h)
 	if !p.fixed {
 		p.note(h)

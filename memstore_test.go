@@ -64,6 +64,9 @@ func (s *memStore) Commit(ctx context.Context, b *parley.Batch) error {
 			}
 		}
 	}
+	for _, d := range b.Dialogues {
+		s.dia[string(b.Agent)+d.ID] = d
+	}
 	for _, kv := range b.Set {
 		s.kv[string(b.Agent)+"|"+kv.Key] = kv.Value
 	}
@@ -134,7 +137,11 @@ func (s *memStore) Replies(ctx context.Context, a identity.Address, in string) (
 	return
 }
 func (s *memStore) Dialogue(ctx context.Context, a identity.Address, id string) (parley.DialogueRecord, error) {
-	return parley.DialogueRecord{ID: id}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.dia[string(a)+id]
+	d.ID = id
+	return d, nil
 }
 func (s *memStore) Get(ctx context.Context, a identity.Address, key string) ([]byte, bool, error) {
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"log/slog"
 	"slices"
@@ -57,6 +58,7 @@ type Node struct {
 	deliverer *deliverer
 	waiters   waiters
 	asks      asks
+	dialogues dialogueLocks
 	taking    atomic.Bool
 
 	background sync.WaitGroup
@@ -72,6 +74,7 @@ func NewNode(opts *NodeOptions) (*Node, error) {
 		return nil, errors.New("a node needs a store")
 	}
 	n := &Node{opts: *opts, verifier: identity.NewVerifier(nil), agents: make(map[identity.Address]*Agent)}
+	n.dialogues.seed = maphash.MakeSeed()
 	if n.opts.Logger == nil {
 		n.opts.Logger = slog.New(slog.DiscardHandler)
 	}

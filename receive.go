@@ -184,7 +184,16 @@ func (n *Node) keep(ctx context.Context, a *Agent, in *incoming) (repeated bool,
 		}
 		return repeated, err
 	}
-	if reason := a.admit(in); reason != "" {
+	reason := a.admit(in)
+	if reason == "" {
+		unlock, outOfTurn, err := n.inTurn(ctx, a, b, in)
+		defer unlock()
+		if err != nil {
+			return false, err
+		}
+		reason = outOfTurn
+	}
+	if reason != "" {
 		b.Log[0].Event, b.Log[0].Detail = "refused", reason
 		if err := a.answerWithError(b, in, reason); err != nil {
 			return false, err
@@ -324,7 +333,7 @@ func (n *Node) fail(ctx context.Context, a *Agent, e InboxEntry, err error) {
 	log := a.log().With("message", e.ID, "sender", e.Message.From)
 	text := fmt.Sprintf("internal error (message %s)", e.ID)
 	coded, ours := errors.AsType[*fault.Error](err)
-	if ours && coded.Code != fault.Internal {
+	if ours && coded.Code != fault.Internal && !errors.Is(err, errOwnMistake) {
 		text = coded.Text
 		log.Info("the handler refuses the message", "code", coded.Code, "text", coded.Text)
 	} else {

@@ -207,7 +207,7 @@ func (t *Turn) commit(ctx context.Context, more func(*Batch)) error {
 	if len(b.Outbox)+len(b.Set)+len(b.Delete)+len(b.Done)+len(b.Retry)+len(b.Bury) == 0 {
 		return t.values.check()
 	}
-	return t.values.commit(ctx, func() error { return t.agent.node.commitSends(ctx, b) })
+	return t.values.commit(ctx, func() error { return t.agent.node.commitInTurn(ctx, t.agent, b) })
 }
 
 func record(agent identity.Address, event, id string, m Message, detail string) LogRecord {
