@@ -14,6 +14,7 @@ import (
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/spec"
+	"github.com/parley-agents/parley/store/memory"
 	"github.com/parley-agents/parley/wire/uagents"
 )
 
@@ -194,7 +195,7 @@ func TestU5AForgedRequestTouchesNothing(t *testing.T) {
 	bob := agent(t, "bob")
 	release := make(chan struct{})
 	parley.Handle(bob, func(context.Context, *parley.Turn, Ping) (Pong, error) { <-release; return Pong{"late"}, nil })
-	store := newMemStore()
+	store := memory.New()
 	w.start("b", &parley.NodeOptions{Store: store}, bob)
 	eve := key(t, "eve")
 	answers := make(chan parley.Frame, 1)
@@ -249,7 +250,7 @@ func TestU6ExpiredEnvelopesAreRefused(t *testing.T) {
 func TestU7RepeatsAreHandledOnce(t *testing.T) {
 	w := newWorld(t)
 	bob := agent(t, "bob")
-	store := newMemStore()
+	store := memory.New()
 	parley.Handle(bob, func(ctx context.Context, turn *parley.Turn, in Ping) (Pong, error) {
 		n, _, err := parley.Load[int](ctx, turn, "n")
 		if err != nil {
@@ -341,7 +342,7 @@ func TestU11AFailingPeerDelaysNoOther(t *testing.T) {
 
 func TestU12MessagesAreRetriedAcrossRestarts(t *testing.T) {
 	w := newWorld(t)
-	store := newMemStore()
+	store := memory.New()
 	alice, bob := agent(t, "alice"), agent(t, "bob")
 	got := make(chan string, 10)
 	parley.On(bob, func(_ context.Context, _ *parley.Turn, in Note) error { got <- in.Text; return nil })
@@ -405,7 +406,7 @@ func TestU15WaitingIsBoundedByTheServer(t *testing.T) {
 
 func TestU17ARefusedValueLeavesEverythingAsItWas(t *testing.T) {
 	w := newWorld(t)
-	store := newMemStore()
+	store := memory.New()
 	bob, alice := agent(t, "bob"), agent(t, "alice")
 	parley.Handle(bob, func(_ context.Context, turn *parley.Turn, in Ping) (Pong, error) {
 		if err := parley.Save(turn, "a", in.Text); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/store/memory"
 	"github.com/parley-agents/parley/transport/parleymem"
 )
 
@@ -63,7 +64,7 @@ func (w *world) start(name string, opts *parley.NodeOptions, agents ...*parley.A
 		o = *opts
 	}
 	if o.Store == nil {
-		o.Store = newMemStore()
+		o.Store = memory.New()
 	}
 	o.Resolver = w
 	o.Logger = slog.New(slog.DiscardHandler)
@@ -186,7 +187,7 @@ func TestAReceiptSaysWhyAMessageWasRefused(t *testing.T) {
 // again.
 func TestConcurrentTurnsDoNotLoseUpdates(t *testing.T) {
 	w := newWorld(t)
-	store := newMemStore()
+	store := memory.New()
 	bob, alice := agent(t, "bob"), agent(t, "alice")
 	var runs atomic.Int64
 	parley.Handle(bob, func(ctx context.Context, turn *parley.Turn, _ Ping) (Pong, error) {
@@ -284,7 +285,7 @@ func TestMistakesAreReportedTogether(t *testing.T) {
 	parley.On(a, func(context.Context, *parley.Turn, Note) error { return nil })
 	parley.HandleGet(a, "/submit", func(context.Context, *parley.Turn) (Pong, error) { return Pong{}, nil })
 	a.Every(0, func(context.Context, *parley.Turn) error { return nil })
-	n, err := parley.NewNode(&parley.NodeOptions{Store: newMemStore()})
+	n, err := parley.NewNode(&parley.NodeOptions{Store: memory.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,10 @@ const (
 // Error is an error with a code. Text is shown to the remote agent: secrets
 // stay out of it, and where a peer knows a text for the failure it is that text.
 type Error struct {
-	Code  Code
-	Field string // what was wrong, such as "session" or "properties.name.default"; empty for the whole
-	Text  string // what was found and what was expected
-	Err   error  // the cause, if there is one; never shown to a peer
+	Code  Code   `json:"code"`
+	Field string `json:"field,omitempty"` // what was wrong, such as "session" or "properties.name.default"; empty for the whole
+	Text  string `json:"text"`            // what was found and what was expected
+	Err   error  `json:"-"`               // the cause, if there is one; never shown to a peer
 }
 
 // Errorf builds an [Error] about a field. Like fmt.Errorf, it keeps an operand
