@@ -282,3 +282,22 @@ func judge(t *testing.T, who string, err error, ok bool, text string) {
 		t.Errorf("%s: %s %q, want %s %q", who, got.Code, got.Text, code, text)
 	}
 }
+
+// TestDigestVectors checks the addresses of the example programs, which are made
+// from seeds of the same name.
+func TestDigestVectors(t *testing.T) {
+	file := vectors.Load(t, "digests.json")
+	text, present := file["addresses"]
+	if !present {
+		t.Skip("the file has no addresses")
+	}
+	for seed, want := range vectors.Decode[map[string]identity.Address](t, text) {
+		key, err := identity.FromSeed(seed, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := key.Address(); got != want {
+			t.Errorf("seed %q has the address %s, want %s", seed, got, want)
+		}
+	}
+}
