@@ -20,6 +20,7 @@ type NodeOptions struct {
 	Store      Store
 	Transports []Transport
 	Resolver   Resolver // for agents that are not in this node; nil knows none
+	Finder     Finder   // for broadcasts; nil allows none
 	Logger     *slog.Logger
 
 	// Endpoints are where peers reach the agents of the node.

@@ -268,17 +268,31 @@ func ownEntry(info parley.AgentInfo) entry {
 	return e
 }
 
-// publish stores a manifest under the digest that its schemas have, whatever it
-// says itself.
 func (a *Almanac) publish(r *http.Request, body []byte) (any, error) {
-	digests, err := spec.ManifestDigests(body, "")
+	return struct{}{}, a.Publish(r.Context(), body)
+}
+
+// Publish stores a manifest. One that is wrong about its own digests is refused.
+func (a *Almanac) Publish(ctx context.Context, manifest []byte) error {
+	digests, err := spec.ManifestDigests(manifest, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(digests.Stale) > 0 {
-		return nil, fault.Errorf(fault.Malformed, "digest", "the manifest says %s, its schemas give %s", digests.Stale[0].Stated, digests.Stale[0].Actual)
+		return fault.Errorf(fault.Malformed, "digest", "the manifest says %s, its schemas give %s", digests.Stale[0].Stated, digests.Stale[0].Actual)
 	}
-	return struct{}{}, a.write(r.Context(), "manifest/"+digests.Protocol, json.RawMessage(body))
+	return a.write(ctx, "manifest/"+digests.Protocol, json.RawMessage(manifest))
+}
+
+// Find returns the addresses of agents that speak a protocol; see
+// [parley.Finder].
+func (a *Almanac) Find(ctx context.Context, protocol string, limit int) ([]identity.Address, error) {
+	entries, err := a.speaking(ctx, protocol, limit)
+	var found []identity.Address
+	for _, e := range entries {
+		found = append(found, e.Address)
+	}
+	return found, err
 }
 
 func (a *Almanac) manifest(r *http.Request, _ []byte) (any, error) {
