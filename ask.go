@@ -242,6 +242,10 @@ func (n *Node) hear(ctx context.Context, request *OutboxEntry, body []byte) {
 		n.opts.Logger.Info("an unsigned reply that does not belong to the request is dropped", "peer", request.Message.To)
 		return
 	}
+	if e.Signature == nil && n.opts.RefuseUnsignedReplies {
+		n.opts.Logger.Info("an unsigned reply is dropped", "peer", request.Message.To)
+		return
+	}
 	var in *incoming
 	if e.Signature != nil {
 		if in, err = n.open(Frame{Body: body}); err != nil {

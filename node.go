@@ -38,6 +38,11 @@ type NodeOptions struct {
 	// without expiry are kept; default seven days.
 	Retention time.Duration
 
+	// RefuseUnsignedReplies drops replies on a connection that are not signed.
+	// Python agents do not sign theirs; without this they are believed, because
+	// the connection was ours, and marked as [ByChannel].
+	RefuseUnsignedReplies bool
+
 	// MaxSending bounds the messages that are being delivered at once; default
 	// 256.
 	MaxSending int

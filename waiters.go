@@ -2,6 +2,7 @@ package parley
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -102,6 +103,7 @@ func (n *Node) hold(b *Batch) []held {
 // the connection where somebody waits, else the usual way.
 func (n *Node) commitSends(ctx context.Context, b *Batch) error {
 	held := n.hold(b)
+	dropUnreachable(b)
 	if err := n.opts.Store.Commit(ctx, b); err != nil {
 		for _, h := range held {
 			for _, w := range h.waiters {
@@ -113,6 +115,18 @@ func (n *Node) commitSends(ctx context.Context, b *Batch) error {
 	n.release(held)
 	n.deliverer.wake(b.Outbox)
 	return nil
+}
+
+// dropUnreachable leaves out what is for a user who does not wait any more: user
+// addresses can be answered on their connection and nowhere else.
+func dropUnreachable(b *Batch) {
+	b.Outbox = slices.DeleteFunc(b.Outbox, func(e OutboxEntry) bool {
+		gone := e.Message.To.IsUser() && e.State == Pending
+		if gone {
+			b.Log = append(b.Log, record(b.Agent, "dropped", e.ID, e.Message, "the user does not wait any more"))
+		}
+		return gone
+	})
 }
 
 // release hands committed replies to those who wait for them.
