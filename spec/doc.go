@@ -27,9 +27,9 @@
 //
 // # Where to read
 //
-// spec.go has protocols, type.go the types. schema.go writes a schema and
-// schema_parse.go reads one; manifest.go does both for manifests. gotype.go,
-// gokind.go and tag.go read Go structs.
+// spec.go has protocols, type.go the types. schema.go and schema_type.go write
+// a schema, schema_parse.go and schema_parse_type.go read one; manifest.go does
+// both for manifests. gotype.go, gokind.go and tag.go read Go structs.
 //
 // The package is pure: no I/O, no clock, no goroutine.
 package spec

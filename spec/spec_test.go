@@ -129,26 +129,28 @@ func TestWhatHasNoSchemaIsRefusedWithItsMessage(t *testing.T) {
 		"no body":             {nil, fault.Unsupported, "messages.Ping"},
 		"a scalar":            {spec.Int, fault.Unsupported, "messages.Ping"},
 		"an enum":             {&spec.Enum{Name: "E", Values: []spec.JSON{"1"}}, fault.Unsupported, "messages.Ping.E"},
-		"a custom type":       {with(&spec.Custom{Name: "C"}), fault.Unsupported, "messages.Ping.C"},
-		"a kind unknown":      {with(spec.Kind(200)), fault.Unsupported, "messages.Ping"},
-		"two types of a name": {twins, fault.Conflict, "messages.Ping.Same"},
-		"a type of its name":  {with(&spec.Record{Name: "Ping"}), fault.Conflict, "messages.Ping.Ping"},
-		"no name":             {with(&spec.Record{}), fault.Unsupported, "messages.Ping"},
+		"a custom type":       {with(&spec.Custom{Name: "C"}), fault.Unsupported, "messages.Ping.Ping.a.C"},
+		"a kind unknown":      {with(spec.Kind(200)), fault.Unsupported, "messages.Ping.Ping.a"},
+		"two types of a name": {twins, fault.Conflict, "messages.Ping.Twins.b.Same"},
+		"a type of its name":  {with(&spec.Record{Name: "Ping"}), fault.Conflict, "messages.Ping.Ping.a.Ping"},
+		"no name":             {with(&spec.Record{}), fault.Unsupported, "messages.Ping.Ping.a"},
 		"a field twice":       {&spec.Record{Name: "Ping", Fields: []spec.Field{{Name: "a"}, {Name: "b", Alias: "a"}}}, fault.Unsupported, "messages.Ping.Ping.a"},
-		"no variants":         {with(&spec.Union{}), fault.Unsupported, "messages.Ping.a"},
-		"only null":           {with(&spec.Union{Variants: []spec.Type{spec.Null}}), fault.Unsupported, "messages.Ping.a"},
-		"no literal":          {with(&spec.Literal{}), fault.Unsupported, "messages.Ping.a"},
-		"a list as a literal": {with(&spec.Literal{Values: []spec.JSON{"[]"}}), fault.Unsupported, "messages.Ping.a"},
+		"no variants":         {with(&spec.Union{}), fault.Unsupported, "messages.Ping.Ping.a"},
+		"only null":           {with(&spec.Union{Variants: []spec.Type{spec.Null}}), fault.Unsupported, "messages.Ping.Ping.a"},
+		"no literal":          {with(&spec.Literal{}), fault.Unsupported, "messages.Ping.Ping.a"},
+		"a list as a literal": {with(&spec.Literal{Values: []spec.JSON{"[]"}}), fault.Unsupported, "messages.Ping.Ping.a"},
 		"a default that is no JSON": {
-			&spec.Record{Name: "Ping", Fields: []spec.Field{{Name: "a", Type: spec.Int, Default: "one"}}}, fault.Malformed, "messages.Ping.one",
+			&spec.Record{Name: "Ping", Fields: []spec.Field{{Name: "a", Type: spec.Int, Default: "one"}}}, fault.Malformed, "messages.Ping.Ping.a",
 		},
-		"a tag of no record": {with(&spec.Union{Tag: "kind", Variants: []spec.Type{spec.Int, spec.String}}), fault.Unsupported, "messages.Ping.kind"},
+		"a union of itself":  {with(itself()), fault.Unsupported, "messages.Ping.Ping.a"},
+		"a list of itself":   {with(endless()), fault.Unsupported, "messages.Ping.Ping.a"},
+		"a tag of no record": {with(&spec.Union{Tag: "kind", Variants: []spec.Type{spec.Int, spec.String}}), fault.Unsupported, "messages.Ping.Ping.a"},
 		"a tag that a variant lacks": {
-			with(&spec.Union{Tag: "kind", Variants: []spec.Type{&spec.Record{Name: "A"}, &spec.Record{Name: "B"}}}), fault.Unsupported, "messages.Ping.kind",
+			with(&spec.Union{Tag: "kind", Variants: []spec.Type{&spec.Record{Name: "A"}, &spec.Record{Name: "B"}}}), fault.Unsupported, "messages.Ping.Ping.a",
 		},
 		"a tag that is no literal": {
 			with(&spec.Union{Tag: "kind", Variants: []spec.Type{kindRecord("A", spec.String), kindRecord("B", spec.String)}}),
-			fault.Unsupported, "messages.Ping.A.kind",
+			fault.Unsupported, "messages.Ping.Ping.a.A.kind",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,6 +166,20 @@ func TestWhatHasNoSchemaIsRefusedWithItsMessage(t *testing.T) {
 // with is a record named Ping whose field a has the type.
 func with(t spec.Type) *spec.Record {
 	return &spec.Record{Name: "Ping", Fields: []spec.Field{{Name: "a", Type: t}}}
+}
+
+// itself is a union whose only variant it is.
+func itself() spec.Type {
+	u := &spec.Union{}
+	u.Variants = []spec.Type{u}
+	return u
+}
+
+// endless is a list whose items are such lists.
+func endless() spec.Type {
+	list := &spec.List{}
+	list.Item = &spec.Union{Variants: []spec.Type{list, &spec.Literal{Values: []spec.JSON{"1", `"a"`}}}}
+	return list
 }
 
 func kindRecord(name string, kind spec.Type) *spec.Record {

@@ -61,7 +61,7 @@ func (k Kind) With(limits Limits) *Scalar { return &Scalar{Kind: k, Limits: limi
 type Scalar struct {
 	Kind     Kind
 	Limits   Limits
-	Format   string // of a String: a JSON Schema format that no kind stands for, such as "email"
+	Format   string // a JSON Schema format that no kind stands for, such as "email"
 	Keywords Keywords
 }
 
@@ -107,7 +107,8 @@ type Union struct {
 	Variants []Type
 
 	// Tag is the field whose literal value tells record variants apart, for
-	// unions that say so; the schema then has "oneOf" and a discriminator.
+	// unions that say so; the schema then has "oneOf" and a discriminator. A
+	// variant may be such a union too.
 	Tag      string
 	Keywords Keywords
 
@@ -115,7 +116,7 @@ type Union struct {
 	Go []reflect.Type
 }
 
-// A Literal holds one of the listed values.
+// A Literal holds one of the listed values: text, numbers, booleans, null.
 type Literal struct {
 	Values   []JSON
 	Keywords Keywords
@@ -129,6 +130,7 @@ type Enum struct {
 	Values      []JSON
 	Description string // part of the digest; empty is Python's "An enumeration."
 	Title       string // if it is not the name
+	Key         string // in references, if it is not made from the name
 	Open        bool   // a reader keeps values it does not know
 	Doc         string // for people; never part of a digest
 	Keywords    Keywords
@@ -140,6 +142,7 @@ type Record struct {
 	Fields      []Field
 	Description string // part of the digest
 	Title       string // if it is not the name
+	Key         string // in references, if it is not made from the name
 	Closed      bool   // a reader refuses fields it does not know
 	Open        bool   // a reader keeps fields it does not know
 	Doc         string // for people; never part of a digest
@@ -162,9 +165,10 @@ func (r *Record) Field(name string) *Field {
 type Alias struct {
 	Name        string
 	Type        Type
-	Description string
-	Title       string
-	Doc         string
+	Description string // part of the digest
+	Title       string // if it is not the name
+	Key         string // in references, if it is not made from the name
+	Doc         string // for people; never part of a digest
 	Keywords    Keywords
 }
 

@@ -3,10 +3,11 @@
 The Go tests ask it what the real library makes of a model, a payload, a protocol or an envelope.
 """
 
-import hashlib
+import importlib.util
 import json
 import sys
 import typing
+import warnings
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum
@@ -20,6 +21,7 @@ from uagents_core.identity import Identity
 from uagents_core.models import Field, Model
 from uagents_core.protocol import ProtocolSpecification
 
+warnings.simplefilter("ignore")  # pydantic warns of fields that it leaves out of schemas
 known = {}  # classes by name, over all questions
 
 
@@ -31,12 +33,25 @@ def model(q):
     exec(q["source"], space)
     for name in q["names"]:
         known[name] = space[name]
-    cls = known[q["names"][-1]]
+    return describe(known[q["names"][-1]])
+
+
+def describe(cls):
     return {
         "digest": Model.build_schema_digest(cls),
         "sorted": cls.schema_json(indent=None, sort_keys=True),
         "schema": cls.schema_json(),
     }
+
+
+def models_of(q):
+    """Describes all models of a file, in order."""
+    loader = importlib.util.spec_from_file_location("models", q["path"])
+    module = importlib.util.module_from_spec(loader)
+    sys.modules["models"] = module
+    loader.loader.exec_module(module)
+    found = {n: c for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, Model) and c is not Model}
+    return {"models": [{"name": name, **describe(cls)} for name, cls in found.items() if name.isidentifier()]}
 
 
 def parse(q):
