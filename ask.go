@@ -212,12 +212,13 @@ func (a *asks) drop(q *asked) {
 }
 
 // find returns the request that a message answers. A receipt, or any message
-// that was not asked for, goes to its handler instead.
-func (a *asks) find(agent identity.Address, m *Message) *asked {
+// that was not asked for, goes to its handler instead; so does the request
+// itself, where an agent asks itself.
+func (a *asks) find(agent identity.Address, m *incoming) *asked {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q := a.waiting[askPlace{agent, m.From, m.Session}]
-	if q == nil || q.digests != nil && !slices.Contains(q.digests, m.Schema) {
+	if q == nil || q.id == m.id || q.digests != nil && !slices.Contains(q.digests, m.Schema) {
 		return nil
 	}
 	return q

@@ -170,7 +170,7 @@ func (n *Node) keep(ctx context.Context, a *Agent, in *incoming) (repeated bool,
 	}
 	b := &Batch{Agent: a.Address(), Marks: []Mark{n.mark(in)}}
 	b.Log = []LogRecord{record(a.Address(), "received", in.id, in.Message, "")}
-	if q := n.asks.find(a.Address(), &in.Message); q != nil {
+	if q := n.asks.find(a.Address(), in); q != nil {
 		if q.keep {
 			answer, err := json.Marshal(in.Message)
 			if err != nil {

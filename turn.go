@@ -210,7 +210,12 @@ func (t *Turn) commit(ctx context.Context, more func(*Batch)) error {
 	return t.values.commit(ctx, func() error { return t.agent.node.commitInTurn(ctx, t.agent, b) })
 }
 
+// record is a line of the log. What was said is in the line that says that the
+// message came or went; later lines about it only name it.
 func record(agent identity.Address, event, id string, m Message, detail string) LogRecord {
+	if event == "handled" || event == "delivered" || event == "retried" {
+		m.Payload = nil
+	}
 	return LogRecord{Time: time.Now(), Agent: agent, Event: event, ID: id, Message: m, Detail: detail}
 }
 
