@@ -25,9 +25,7 @@ func trim(t *testing.T, s parley.Store) {
 	ctx := t.Context()
 	now := time.Now()
 	b := &parley.Batch{Agent: alice}
-	for _, m := range []parley.Mark{{ID: "expired", Expires: noon.Add(-time.Second)}, {ID: "valid", Expires: noon.Add(time.Second)}, {ID: "for ever"}} {
-		b.Marks = append(b.Marks, m)
-	}
+	b.Marks = []parley.Mark{{ID: "expired", Expires: noon.Add(-time.Second)}, {ID: "valid", Expires: noon.Add(time.Second)}, {ID: "for ever"}}
 	for i, age := range []time.Duration{time.Hour, -time.Hour, 2 * time.Hour, 0} { // not in order of time
 		r, d := record("received", i), letter(fmt.Sprint(i), i)
 		r.Time, d.Time = noon.Add(-age), noon.Add(-age)
