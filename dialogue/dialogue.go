@@ -34,13 +34,20 @@
 // A message of class error is an allowed answer to every message of an open
 // exchange. Where the rules do not name it, it closes the exchange.
 //
+// # Time
+//
+// Moves carry their time, and [State.Expire] is told the time: what happens when
+// a rule's time is up is an end state that is reached, or a message that one side
+// sends. The time of an exchange as a whole is that of the protocol. A message
+// that comes after its time is out of turn.
+//
 // # Guarantees
 //
 // The package is pure: no I/O, no clock, no goroutine. A refused message leaves
-// the state as it was. Two sides that see the same messages in the same order
-// agree on what is allowed, on what ends an exchange and on its outcome. The state
-// is bounded, whatever the peer sends, and so is the cost of a move: finished
-// exchanges are forgotten.
+// the state as it was. By a protocol with a dialogue, two sides that see the same
+// messages in the same order agree on what is allowed, on what ends an exchange
+// and on its outcome. The state is bounded, whatever the peer sends, and so is the
+// cost of a move: finished exchanges are forgotten.
 package dialogue
 
 import (
@@ -165,7 +172,10 @@ func (s *State) Apply(m Move) (Verdict, error) {
 // Judge says what Apply would say, and changes nothing.
 func (s *State) Judge(m Move) (Verdict, error) {
 	next, err := s.judge(m)
-	return next.Verdict, err
+	if err != nil {
+		return Verdict{}, err
+	}
+	return next.Verdict, nil
 }
 
 // Open returns the open exchanges, oldest first.

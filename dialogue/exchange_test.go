@@ -178,6 +178,29 @@ func TestASideMaySpeakTwiceWhereTheRuleSaysSo(t *testing.T) {
 	}}.check(t)
 }
 
+// A side keeps the role in which it began, and the other one cannot have it.
+func TestRolesDoNotChangeWithinAnExchange(t *testing.T) {
+	p := with(fipa, func(p *spec.Protocol) { p.Roles = []spec.Role{{Name: "seller"}, {Name: "buyer"}, {Name: "broker"}} })
+	var s dialogue.State
+	for i, tc := range []struct {
+		move dialogue.Move
+		want string
+	}{
+		{dialogue.Move{Message: "cfp", Role: "buyer", ID: "1"}, "opens 1"},
+		{dialogue.Move{Message: "propose", Role: "buyer", ID: "2", Own: true}, "refused"},
+		{dialogue.Move{Message: "propose", Role: "broker", ID: "2", Own: true}, "answers 1"},
+		{dialogue.Move{Message: "propose", Role: "seller", ID: "3"}, "refused"},
+		{dialogue.Move{Message: "propose", Role: "buyer", ID: "3"}, "answers 2"},
+		{dialogue.Move{Message: "accept", Role: "seller", ID: "4", Own: true}, "refused"},
+		{dialogue.Move{Message: "accept", ID: "4", Own: true}, "answers 3"},
+	} {
+		tc.move.Protocol, tc.move.At = p, start
+		if got := apply(t, &s, tc.move); got != tc.want {
+			t.Errorf("move %d: %s, want %s", i+1, got, tc.want)
+		}
+	}
+}
+
 // Who handles a message says nothing about its sender when both have the role.
 func TestEqualPeersHandleWhatTheySend(t *testing.T) {
 	p := with(fipa, func(p *spec.Protocol) {

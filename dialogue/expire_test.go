@@ -182,6 +182,11 @@ func TestWhoWaitsInVainMaySpeak(t *testing.T) {
 	if len(atBuyer) != 1 || atBuyer[0].Send != "complain" {
 		t.Fatalf("got %+v, want the buyer to complain", atBuyer)
 	}
+	complaint = complain(25)
+	complaint.Role = "seller"
+	if got := apply(t, buyer, own(complaint)); got != "refused" {
+		t.Errorf("a complaint of the buyer in the seller's role: %s", got)
+	}
 	if got := apply(t, buyer, own(complain(25))); got != "answers 2" {
 		t.Errorf("buyer: %s", got)
 	}

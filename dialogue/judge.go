@@ -93,10 +93,10 @@ func (s *State) find(ok func(*exchange) bool) int {
 func (s *State) look(m Move) (*judgement, error) {
 	j := &judgement{Move: m, rules: rules{m.Protocol}, state: s, at: instantOf(m.At)}
 	switch {
-	case m.ID == "" || !utf8.ValidString(m.ID):
-		return nil, fault.Errorf(fault.Malformed, "id", "the ID of the message is %q, want text", m.ID)
 	case len(m.ID) > maxIDLength:
 		return nil, fault.Errorf(fault.TooLarge, "id", "the ID of the message has %d bytes, at most %d are allowed", len(m.ID), maxIDLength)
+	case m.ID == "" || !utf8.ValidString(m.ID):
+		return nil, fault.Errorf(fault.Malformed, "id", "the ID of the message is %q, want text", m.ID)
 	case m.At.IsZero():
 		return nil, fault.Errorf(fault.Malformed, "at", "the message has no time")
 	case m.Protocol != nil:
@@ -196,7 +196,7 @@ func (j *judgement) follows(e *exchange) bool {
 	if e.Protocol != j.key || j.message == nil {
 		return false
 	}
-	if e.Else == j.Message && e.ElseOwn == j.Own && !e.over(j.at) {
+	if e.Else == j.Message && e.ElseOwn == j.Own && !e.over(j.at) && j.fits(e) {
 		return true // also before its time: clocks differ, and both sides must agree
 	}
 	rule := j.Rule(e.Last)
@@ -221,7 +221,7 @@ func (j *judgement) mayAnswer(e *exchange, rule *spec.Rule) bool {
 // fits reports whether the sender can have a role that is in each of the sets; an
 // empty set is all roles. The exchange is nil for a message that opens one.
 func (j *judgement) fits(e *exchange, sets ...[]string) bool {
-	return len(j.Roles) == 0 || len(within(j.speaker(e), sets)) > 0
+	return len(j.Roles) == 0 || len(restrict(j.speaker(e), sets)) > 0
 }
 
 // speaker returns the roles that the sender can have, by what the move says and
@@ -234,13 +234,14 @@ func (j *judgement) speaker(e *exchange) []string {
 	roles := j.candidates(other)
 	for _, role := range []string{j.Role, known} {
 		if role != "" {
-			roles = within(roles, [][]string{{role}})
+			roles = restrict(roles, [][]string{{role}})
 		}
 	}
 	return roles
 }
 
-func within(roles []string, sets [][]string) []string {
+// restrict returns the roles that are in each of the sets; an empty set is all.
+func restrict(roles []string, sets [][]string) []string {
 	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool {
 		return slices.ContainsFunc(sets, func(set []string) bool { return len(set) > 0 && !slices.Contains(set, role) })
 	})

@@ -70,7 +70,7 @@ func (j *judgement) allowed() string {
 			if j.strict() {
 				by, _ = j.initiators(m.Name)
 			}
-			return or(within(j.candidates(""), [][]string{j.senders(m), by}))
+			return or(restrict(j.candidates(""), [][]string{j.senders(m), by}))
 		})+" to open an exchange")
 	}
 	for i := range j.state.open {
@@ -110,7 +110,7 @@ func (j *judgement) next(e *exchange) string {
 	return j.grouped(answers, func(m *spec.Message) string {
 		senders := j.senders(m)
 		if j.strict() && (len(rule.By) > 0 || j.decisive(senders)) {
-			return or(within(j.candidates(""), [][]string{senders, rule.By}))
+			return or(restrict(j.candidates(""), [][]string{senders, rule.By}))
 		}
 		return strings.TrimPrefix(j.fromSide(e, !e.LastOwn), " from ")
 	})

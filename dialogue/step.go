@@ -33,7 +33,8 @@ func (j *judgement) open() (step, error) {
 		return next, nil
 	}
 	next.add = e
-	return next, j.room(&next)
+	err := j.room(&next)
+	return next, err
 }
 
 // advance makes the step by which the message continues an exchange.
@@ -65,7 +66,8 @@ func (j *judgement) advance(i int) (step, error) {
 		return next, nil
 	}
 	next.add = answer
-	return next, j.room(&next)
+	err := j.room(&next)
+	return next, err
 }
 
 // close makes the step by which an error ends an exchange.
@@ -138,7 +140,7 @@ func (j *judgement) sendsElse(e *exchange, rule *spec.Rule, m *spec.Message) boo
 	}
 	can := func(own bool) bool {
 		role := e.role(own)
-		return role == "" || len(within([]string{role}, sets)) > 0
+		return role == "" || len(restrict([]string{role}, sets)) > 0
 	}
 	if mine, theirs := can(true), can(false); mine != theirs {
 		return mine
@@ -148,7 +150,7 @@ func (j *judgement) sendsElse(e *exchange, rule *spec.Rule, m *spec.Message) boo
 
 // learn notes the roles of both sides, as far as the message gives them away.
 func (j *judgement) learn(e *exchange, by []string) {
-	roles := within(j.speaker(e), [][]string{j.senders(j.message), by})
+	roles := restrict(j.speaker(e), [][]string{j.senders(j.message), by})
 	if len(roles) != 1 {
 		return
 	}
