@@ -1,8 +1,8 @@
 package uagents
 
 import (
+	"math"
 	"reflect"
-	"regexp"
 
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/internal/pyjson"
@@ -29,14 +29,15 @@ const (
 // A Codec reads and writes the payloads of one model: JSON text as Python agents
 // write it. It is safe for concurrent use.
 type Codec struct {
-	model    spec.Type
-	opts     CodecOptions
-	patterns map[string]*regexp.Regexp
+	model spec.Type
+	opts  CodecOptions
+	plan  *plan
 }
 
-// NewCodec makes the codec of a record or alias.
+// NewCodec makes the codec of a record or alias, which must not change from
+// then on.
 func NewCodec(model spec.Type, opts *CodecOptions) (*Codec, error) {
-	c := &Codec{model: model, patterns: make(map[string]*regexp.Regexp)}
+	c := &Codec{model: model}
 	if opts != nil {
 		c.opts = *opts
 	}
@@ -46,75 +47,16 @@ func NewCodec(model spec.Type, opts *CodecOptions) (*Codec, error) {
 	if c.opts.MaxDepth <= 0 {
 		c.opts.MaxDepth = defaultMaxDepth
 	}
-	return c, c.compile(model, make(map[spec.Type]bool))
-}
-
-// compile prepares the patterns of all strings in a type.
-func (c *Codec) compile(t spec.Type, seen map[spec.Type]bool) error {
-	if t == nil || seen[t] {
-		return nil
-	}
-	seen[t] = true
-	if s, ok := spec.AsScalar(t); ok {
-		return c.pattern(s.Limits.Pattern)
-	}
-	for _, part := range parts(t) {
-		if err := c.compile(part.typ, seen); err != nil {
-			return fault.In(part.name, err)
-		}
-	}
-	return nil
-}
-
-type part struct {
-	name string
-	typ  spec.Type
-}
-
-// parts lists the types that a type is made of.
-func parts(t spec.Type) []part {
-	var list []part
-	switch t := t.(type) {
-	case *spec.List:
-		return []part{{"", t.Item}}
-	case *spec.Map:
-		return []part{{"", t.Key}, {"", t.Value}}
-	case *spec.Alias:
-		return []part{{t.Name, t.Type}}
-	case *spec.Tuple:
-		for _, item := range t.Items {
-			list = append(list, part{"", item})
-		}
-	case *spec.Union:
-		for _, v := range t.Variants {
-			list = append(list, part{"", v})
-		}
-	case *spec.Record:
-		for _, f := range t.Fields {
-			list = append(list, part{f.Name, f.Type})
-		}
-	}
-	return list
-}
-
-// pattern compiles a regular expression, anchored at the start as Python
-// agents apply it.
-func (c *Codec) pattern(text string) error {
-	if text == "" || c.patterns[text] != nil {
-		return nil
-	}
-	re, err := regexp.Compile(`\A(?:` + text + `)`)
-	if err != nil {
-		return fault.Errorf(fault.Unsupported, "pattern", "%w", err)
-	}
-	c.patterns[text] = re
-	return nil
+	var err error
+	c.plan, err = newPlan(model)
+	return c, err
 }
 
 // Marshal writes a Go value, which must be of the type that the model was made
 // from.
 func (c *Codec) Marshal(v any) ([]byte, error) {
-	value, err := encode(reflect.ValueOf(v), c.model)
+	e := encoder{decoder: decoder{plan: c.plan, steps: math.MaxInt}, levels: c.opts.MaxDepth}
+	value, err := e.encode(reflect.ValueOf(v), c.model)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +79,8 @@ func (c *Codec) Unmarshal(payload []byte, v any) error {
 		return err
 	}
 	fresh := reflect.New(dst.Type().Elem())
-	if err := c.fill(fresh.Elem(), value, c.model); err != nil {
+	f := filler{decoder{plan: c.plan, steps: c.steps(payload)}}
+	if err := f.fill(fresh.Elem(), value, c.model); err != nil {
 		return err
 	}
 	dst.Elem().Set(fresh.Elem())
@@ -167,6 +110,10 @@ func (c *Codec) read(payload []byte) (pyjson.Value, error) {
 	if err != nil {
 		return pyjson.Value{}, err
 	}
-	d := decoder{codec: c, lax: c.opts.Lax}
+	d := decoder{plan: c.plan, lax: c.opts.Lax, steps: c.steps(payload)}
 	return d.conform(value, c.model)
 }
+
+// steps is how many values may be held against types for a payload. What honest
+// models need is a fraction of it; a hostile one might ask for no end of them.
+func (c *Codec) steps(payload []byte) int { return 100_000 + 16*len(payload) }

@@ -142,7 +142,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		"no decimal":                {`"price": 1.1`, `"price": "much"`, "price: expected a decimal number"},
 		"no URL":                    {`"link": "https://example.org/a"`, `"link": "example.org"`, "link: expected a URL"},
 		"twice in a set":            {`"tags": ["a", "b"]`, `"tags": ["a", "a"]`, "tags[1]: a set holds each item once"},
-		"key that is no number":     {`"by_number": {"7": true}`, `"by_number": {"x": true}`, "by_number.x: expected a key that is an integer"},
+		"key that is no number":     {`"by_number": {"7": true}`, `"by_number": {"x": true}`, "by_number.x: expected an integer, found a string"},
 		"tuple too short":           {`"pair": [5, 6]`, `"pair": [5]`, "pair: expected 2 items, found 1"},
 		"unknown tag":               {`"kind": "square", "side": 2`, `"kind": "cube", "side": 2`, "shapes[0]: no variant fits"},
 		"known tag, wrong content":  {`"kind": "square", "side": 2`, `"kind": "square"`, "shapes[0].side: the field is required"},
@@ -212,6 +212,124 @@ func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "unsupported: free", "free: unsupported"), name) {
 			t.Errorf("written %s (%v), want an error that says %q", text, err, name)
 		}
+	}
+}
+
+// What a model does not allow is not sent either: the peer would refuse it.
+func TestLimitsHoldForWhatIsSent(t *testing.T) {
+	type limited struct {
+		Count int            `json:"count" parley:"min=1,max=3"`
+		Text  string         `json:"text" parley:"maxlen=3,pattern=^a"`
+		Items []int          `json:"items" parley:"minitems=1"`
+		Price string         `json:"price" parley:"decimal,above=0"`
+		Link  string         `json:"link" parley:"uri"`
+		Names map[string]int `json:"names"`
+	}
+	codec := codecOf[limited](t, nil)
+	good := func() limited {
+		return limited{Count: 1, Text: "abc", Items: []int{1}, Price: "0.5", Link: "https://x/"}
+	}
+	if _, err := codec.Marshal(good()); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(*limited){
+		"count: expected at most 3, found 4":             func(v *limited) { v.Count = 4 },
+		"text: expected at most 3 characters, found 4":   func(v *limited) { v.Text = "abcd" },
+		"text: expected text like ^a":                    func(v *limited) { v.Text = "b" },
+		"items: expected at least 1 items, found 0":      func(v *limited) { v.Items = nil },
+		"price: expected more than 0, found 0":           func(v *limited) { v.Price = "0" },
+		"link: expected a URL such as https://host/path": func(v *limited) { v.Link = "here" },
+		"names.\xff: text must be valid UTF-8":           func(v *limited) { v.Names = map[string]int{"\xff": 1} },
+	} {
+		v := good()
+		spoil(&v)
+		if text, err := codec.Marshal(v); err == nil || err.Error() != "malformed: "+want {
+			t.Errorf("written %s (%v), want malformed: %s", text, err, want)
+		}
+	}
+}
+
+// A value that contains itself, or a value of another type, is an error and not
+// the end of the program.
+func TestWrongGoValuesAreRefused(t *testing.T) {
+	type node struct {
+		Next *node `json:"next"`
+		Any  any   `json:"any"`
+	}
+	circle := &node{}
+	circle.Next = circle
+	list := []any{nil}
+	list[0] = list
+	codec := codecOf[node](t, nil)
+	for name, tc := range map[string]struct {
+		value any
+		code  fault.Code
+	}{
+		"a circle":           {circle, fault.TooLarge},
+		"a list of itself":   {node{Any: list}, fault.TooLarge},
+		"nil":                {nil, fault.Malformed},
+		"a nil pointer":      {(*node)(nil), fault.Malformed},
+		"another struct":     {struct{ next, any int }{}, fault.Internal},
+		"a smaller struct":   {struct{ A *int }{}, fault.Internal},
+		"a struct of others": {struct{ A, B chan int }{A: make(chan int)}, fault.Internal},
+		"no struct":          {5, fault.Internal},
+	} {
+		if text, err := codec.Marshal(tc.value); fault.CodeOf(err) != tc.code {
+			t.Errorf("%s: written %s (%v), want code %q", name, text, err, tc.code)
+		}
+	}
+	text := []byte(`{"next": {"next": null, "any": 1}, "any": [1]}`)
+	for name, dst := range map[string]any{
+		"another struct":     &struct{ next, any int }{},
+		"a smaller struct":   &struct{ A *int }{},
+		"a struct of others": &struct{ A, B chan int }{},
+		"no struct":          new(int),
+		"no pointer":         node{},
+		"nil":                nil,
+		"a nil pointer":      (*node)(nil),
+	} {
+		if err := codec.Unmarshal(text, dst); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v, want code %q", name, err, fault.Internal)
+		}
+	}
+}
+
+// A number that does not fit the Go field is refused, never cut.
+func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
+	type numbers struct {
+		Small int8          `json:"small"`
+		Half  float32       `json:"half"`
+		Any   float64       `json:"any" parley:"default=1"`
+		For   time.Duration `json:"for"`
+	}
+	codec := codecOf[numbers](t, &uagents.CodecOptions{Lax: true})
+	for payload, want := range map[string]string{
+		`{"small": 127, "half": 3e38, "for": 1}`:                                     "",
+		`{"small": 128, "half": 0, "for": 1}`:                                        "small: 128 is out of the range of int8",
+		`{"small": 1, "half": 1e39, "for": 1}`:                                       "half: 1e+39 is out of the range of float32",
+		`{"small": 1, "half": 1, "for": 1e11}`:                                       "for: the duration is out of range",
+		`{"small": 1, "half": 1, "for": 1, "any": ` + strings.Repeat("9", 400) + `}`: "any: " + strings.Repeat("9", 64) + "… is out of the range of a float",
+	} {
+		var v numbers
+		err := codec.Unmarshal([]byte(payload), &v)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != "malformed: "+want) {
+			t.Errorf("%s: %v, want %q", payload, err, want)
+		}
+	}
+}
+
+// A default that an author mistyped is an error for the reader, not a panic.
+func TestWrongDefaultsAreRefused(t *testing.T) {
+	type odd struct {
+		Pair [2]int `json:"pair" parley:"default=[1]"`
+	}
+	var v odd
+	if err := codecOf[odd](t, nil).Unmarshal([]byte(`{}`), &v); fault.CodeOf(err) != fault.Internal {
+		t.Errorf("%v, want code %q", err, fault.Internal)
+	}
+	model := &spec.Record{Name: "M", Fields: []spec.Field{{Name: "a", Type: spec.Int, Default: "one"}}}
+	if _, err := uagents.NewCodec(model, nil); err == nil || !strings.HasPrefix(err.Error(), "malformed: a.default: ") {
+		t.Errorf("NewCodec = %v, want malformed: a.default", err)
 	}
 }
 

@@ -1,13 +1,10 @@
 package uagents
 
 import (
-	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/internal/pyjson"
@@ -17,8 +14,29 @@ import (
 // A decoder makes a JSON value conform to a type: it refuses what does not fit
 // and returns the rest in canonical form, which is what gets written again.
 type decoder struct {
-	codec *Codec
+	plan  *plan
 	lax   bool
+	steps int // left; see Codec.steps
+
+	nesting int // of calls of conform
+	unions  int // of those, how many are for a variant
+	tried   map[trial]verdict
+}
+
+// maxNesting bounds the stack. Values nest as deep as CodecOptions.MaxDepth says;
+// what comes on top are unions in unions.
+const maxNesting = 10_000
+
+// A trial is a value, known by where it is kept, held against a union.
+type trial struct {
+	items   *pyjson.Value
+	members *pyjson.Member
+	union   *spec.Union
+}
+
+type verdict struct {
+	value pyjson.Value
+	err   error
 }
 
 func refuse(format string, args ...any) error {
@@ -29,7 +47,27 @@ func expected(what string, v pyjson.Value) error {
 	return refuse("expected %s, found %s", what, v.Kind)
 }
 
+func inKey(key string, err error) error { return fault.In(pyjson.Brief(key), err) }
+
+func inItem(i int, err error) error { return fault.In("["+strconv.Itoa(i)+"]", err) }
+
+func sortedText(v pyjson.Value) string { return string(pyjson.Append(nil, v, pyjson.Sorted)) }
+
+func brief(v pyjson.Value) string { return pyjson.Brief(string(pyjson.Append(nil, v, pyjson.Spaced))) }
+
 func (d *decoder) conform(v pyjson.Value, t spec.Type) (pyjson.Value, error) {
+	if d.steps--; d.steps < 0 || d.nesting >= maxNesting {
+		return v, fault.Errorf(fault.TooLarge, "", "it takes too many steps to hold the payload against its model")
+	}
+	d.nesting++
+	defer func() { d.nesting-- }()
+	for {
+		alias, ok := t.(*spec.Alias)
+		if !ok {
+			break
+		}
+		t = alias.Type
+	}
 	if s, ok := spec.AsScalar(t); ok {
 		return d.scalar(v, s)
 	}
@@ -43,22 +81,11 @@ func (d *decoder) conform(v pyjson.Value, t spec.Type) (pyjson.Value, error) {
 	case *spec.Union:
 		return d.union(v, t)
 	case *spec.Literal:
-		return d.choose(v, t.Values, "literal")
+		return d.choose(v, t, "literal")
 	case *spec.Enum:
-		if t.Open && v.Kind != pyjson.Null {
-			return v, nil
-		}
-		if d.lax && t.Base == spec.Int {
-			var err error
-			if v, err = coerceInt(v); err != nil {
-				return v, err
-			}
-		}
-		return d.choose(v, t.Values, "value of "+t.Name)
+		return d.enum(v, t)
 	case *spec.Record:
 		return d.record(v, t)
-	case *spec.Alias:
-		return d.conform(v, t.Type)
 	}
 	return v, fault.Errorf(fault.Unsupported, spec.NameOf(t), "the type has no JSON form")
 }
@@ -70,85 +97,65 @@ func (d *decoder) record(v pyjson.Value, r *spec.Record) (pyjson.Value, error) {
 	if v.Kind != pyjson.Object {
 		return v, expected("an object ("+r.Name+")", v)
 	}
-	out := pyjson.Value{Kind: pyjson.Object, Members: make([]pyjson.Member, 0, len(r.Fields))}
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		value, err := d.field(v, f)
-		if _, present := v.Get(f.Key()); err != nil && !present && hasAnnotation(r.Annotations, Constructed) {
-			value, err = constructed(f)
+	p := d.plan.records[r]
+	given := make([]*pyjson.Value, len(p.fields))
+	var unknown []pyjson.Member
+	for i := range v.Members {
+		m := &v.Members[i]
+		if at, known := p.byKey[m.Key]; known {
+			given[at] = &m.Value
+		} else if p.closed || r.Open {
+			unknown = append(unknown, *m)
+		}
+	}
+	out := pyjson.Value{Kind: pyjson.Object, Members: make([]pyjson.Member, 0, len(p.fields))}
+	for i := range p.fields {
+		f := &p.fields[i]
+		value, err := d.field(given[i], f)
+		if err != nil && given[i] == nil && p.constructed {
+			value, err = d.constructed(f)
 		}
 		if err != nil {
-			return v, fault.In(f.Key(), err)
+			return v, inKey(f.Key(), err)
 		}
 		out.Members = append(out.Members, pyjson.Member{Key: f.Name, Value: value})
 	}
-	closed := r.Closed || hasAnnotation(r.Annotations, Constructed)
-	if !closed && !r.Open {
-		return out, nil
+	if p.closed && len(unknown) > 0 {
+		return v, inKey(unknown[0].Key, refuse("%s has no such field", r.Name))
 	}
-	for _, m := range v.Members {
-		known := slices.ContainsFunc(r.Fields, func(f spec.Field) bool { return f.Key() == m.Key })
-		switch {
-		case !known && closed:
-			return v, fault.In(m.Key, refuse("%s has no such field", r.Name))
-		case !known:
-			out.Members = append(out.Members, m)
-		}
-	}
+	out.Members = append(out.Members, unknown...)
 	return out, nil
 }
 
-// Annotations of models whose Python class has a constructor of its own. None
-// of them shows in the schema.
-const (
-	// Constructed marks a record whose constructor knows its arguments: a field
-	// it does not know is refused, a literal of one value may be left out.
-	Constructed = "uagents.constructed"
-
-	// Filled marks a field that the constructor fills in when it is left out or
-	// null. It is then read as null, a zero value in Go: the caller fills it in.
-	Filled = "uagents.filled"
-)
-
-func hasAnnotation(list []spec.Annotation, name string) bool {
-	return slices.ContainsFunc(list, func(a spec.Annotation) bool { return a.Name == name })
-}
-
-func constructed(f *spec.Field) (pyjson.Value, error) {
+// constructed is the value of a literal field that was left out.
+func (d *decoder) constructed(f *fieldPlan) (pyjson.Value, error) {
 	lit, ok := f.Type.(*spec.Literal)
 	if !ok || len(lit.Values) != 1 {
 		return pyjson.Value{}, refuse("the field is required")
 	}
-	return pyjson.Parse([]byte(lit.Values[0]), nil)
+	return d.plan.choices[lit].values[0], nil
 }
 
-func (d *decoder) field(v pyjson.Value, f *spec.Field) (pyjson.Value, error) {
-	value, present := v.Get(f.Key())
+// field reads a field; a nil value is one that was left out.
+func (d *decoder) field(given *pyjson.Value, f *fieldPlan) (pyjson.Value, error) {
+	isNull := given == nil || given.Kind == pyjson.Null
 	switch {
-	case value.Kind == pyjson.Null && hasAnnotation(f.Annotations, Filled):
-		return value, nil
-	case !present && f.Default != "":
-		return pyjson.Parse([]byte(f.Default), nil)
-	case !present && f.Optional:
+	case isNull && f.filled:
 		return pyjson.Value{}, nil
-	case !present:
-		return value, refuse("the field is required")
-	case value.Kind == pyjson.Null && (f.Optional || f.Nullable || f.Type == spec.Any):
-		return value, nil
+	case given == nil && f.fallback != nil:
+		return *f.fallback, nil
+	case given == nil && f.Optional:
+		return pyjson.Value{}, nil
+	case given == nil:
+		return pyjson.Value{}, refuse("the field is required")
+	case isNull && (f.Optional || f.Nullable || f.Type == spec.Any):
+		return pyjson.Value{}, nil
 	}
-	value, err := d.conform(value, f.Type)
-	if err != nil {
-		return value, err
+	value, err := d.conform(*given, f.Type)
+	if err == nil && f.constant != nil && !pyjson.Equal(value, *f.constant) {
+		err = refuse("expected %s", brief(*f.constant))
 	}
-	for _, k := range f.Keywords {
-		if k.Name != "const" {
-			continue
-		}
-		if want, err := pyjson.Parse([]byte(k.Value), nil); err == nil && !pyjson.Equal(value, want) {
-			return value, refuse("expected %s", k.Value)
-		}
-	}
-	return value, nil
+	return value, err
 }
 
 func (d *decoder) list(v pyjson.Value, t *spec.List) (pyjson.Value, error) {
@@ -156,39 +163,57 @@ func (d *decoder) list(v pyjson.Value, t *spec.List) (pyjson.Value, error) {
 		return v, expected("an array", v)
 	}
 	out := pyjson.Value{Kind: pyjson.Array, Items: make([]pyjson.Value, 0, len(v.Items))}
-	seen := make(map[string]bool)
 	for i, item := range v.Items {
 		item, err := d.conform(item, t.Item)
 		if err != nil {
-			return v, fault.In("["+strconv.Itoa(i)+"]", err)
-		}
-		if t.Set {
-			key := string(pyjson.Append(nil, item, pyjson.Sorted))
-			if seen[key] && !d.lax {
-				return v, fault.In("["+strconv.Itoa(i)+"]", refuse("a set holds each item once"))
-			} else if seen[key] {
-				continue
-			}
-			seen[key] = true
+			return v, inItem(i, err)
 		}
 		out.Items = append(out.Items, item)
 	}
 	if t.Set {
-		sortItems(out.Items)
+		items, repeated := distinct(out.Items)
+		if repeated >= 0 && !d.lax {
+			return v, inItem(repeated, refuse("a set holds each item once"))
+		}
+		out.Items = items
 	}
 	return out, checkCount(len(out.Items), t.Limits)
 }
 
-// sortItems gives a set its one spelling: numbers by value, the rest by text.
-func sortItems(items []pyjson.Value) {
-	slices.SortStableFunc(items, func(a, b pyjson.Value) int {
-		x, numeric := bigOf(a)
-		y, also := bigOf(b)
-		if numeric && also {
-			return x.Cmp(y)
+// distinct gives a set its one spelling: each item once, numbers by value, the
+// rest by text. It also says where the first item is that was there before.
+func distinct(items []pyjson.Value) (sorted []pyjson.Value, repeated int) {
+	type keyed struct {
+		value  pyjson.Value
+		text   string
+		number *big.Float
+	}
+	repeated = -1
+	seen := make(map[string]bool, len(items))
+	var kept []keyed
+	for i, item := range items {
+		text := sortedText(item)
+		if seen[text] {
+			if repeated < 0 {
+				repeated = i
+			}
+			continue
 		}
-		return strings.Compare(string(pyjson.Append(nil, a, pyjson.Sorted)), string(pyjson.Append(nil, b, pyjson.Sorted)))
+		seen[text] = true
+		number, _ := bigOf(item)
+		kept = append(kept, keyed{item, text, number})
+	}
+	slices.SortStableFunc(kept, func(a, b keyed) int {
+		if a.number != nil && b.number != nil {
+			return a.number.Cmp(b.number)
+		}
+		return strings.Compare(a.text, b.text)
 	})
+	sorted = make([]pyjson.Value, 0, len(kept))
+	for _, k := range kept {
+		sorted = append(sorted, k.value)
+	}
+	return sorted, repeated
 }
 
 func checkCount(n int, l spec.Limits) error {
@@ -202,55 +227,68 @@ func checkCount(n int, l spec.Limits) error {
 }
 
 func (d *decoder) mapping(v pyjson.Value, t *spec.Map) (pyjson.Value, error) {
-	if d.lax {
-		v = asObject(v)
-	}
-	if v.Kind != pyjson.Object {
+	pairs, ok := pairsOf(v)
+	if !ok || !d.lax && v.Kind != pyjson.Object {
 		return v, expected("an object", v)
 	}
-	out := pyjson.Value{Kind: pyjson.Object, Members: make([]pyjson.Member, 0, len(v.Members))}
-	for _, m := range v.Members {
-		key, err := d.key(m.Key, t.Key)
+	var out pyjson.Members
+	for _, p := range pairs {
+		key, err := d.key(p.key, t.Key)
 		if err != nil {
-			return v, fault.In(m.Key, err)
+			return v, inKey(keyText(p.key), err)
 		}
-		value, err := d.conform(m.Value, t.Value)
+		if _, twice := out.Get(key); twice && !d.lax {
+			return v, inKey(key, refuse("the key is there twice, in other words"))
+		}
+		value, err := d.conform(p.value, t.Value)
 		if err != nil {
-			return v, fault.In(m.Key, err)
+			return v, inKey(key, err)
 		}
-		if key == m.Key {
-			out.Members = append(out.Members, pyjson.Member{Key: key, Value: value})
-		} else {
-			out.Set(key, value)
-		}
+		out.Set(key, value)
 	}
-	return out, nil
+	return out.Object(), nil
 }
 
 // key reads the key of a map, which is a string on the wire whatever it spells.
-func (d *decoder) key(text string, t spec.Type) (string, error) {
-	s, ok := spec.AsScalar(t)
-	if !ok || s.Kind == spec.Any {
-		return text, nil
+func (d *decoder) key(key pyjson.Value, t spec.Type) (string, error) {
+	if t == nil {
+		t = spec.String
 	}
-	v := pyjson.Of(text)
-	if !d.lax && isInteger(s.Kind) {
-		v = pyjson.OfInt(text)
-		if _, ok := new(big.Int).SetString(text, 10); !ok {
-			return text, refuse("expected a key that is an integer")
+	if !d.lax {
+		key = spelled(key, kindOfKey(t))
+	}
+	v, err := d.conform(key, t)
+	return keyText(v), err
+}
+
+func kindOfKey(t spec.Type) spec.Kind {
+	if e, ok := t.(*spec.Enum); ok {
+		return e.Base
+	}
+	s, _ := spec.AsScalar(t)
+	return s.Kind
+}
+
+// spelled is the value that a key spells, if it is in the one spelling that
+// there is for it.
+func spelled(key pyjson.Value, kind spec.Kind) pyjson.Value {
+	switch {
+	case isInteger(kind) && len(key.Text) <= maxPythonDigits:
+		if n, ok := new(big.Int).SetString(key.Text, 10); ok && n.String() == key.Text {
+			return pyjson.OfInt(key.Text)
 		}
+	case kind == spec.Bool && (key.Text == "true" || key.Text == "false"):
+		return pyjson.OfBool(key.Text == "true")
 	}
-	if s.Kind == spec.Bool && !d.lax {
-		v = pyjson.OfBool(text == "true")
-		if text != "true" && text != "false" {
-			return text, refuse("expected a key that is true or false")
-		}
+	return key
+}
+
+// keyText is how a value is written where it is a key.
+func keyText(v pyjson.Value) string {
+	if v.Kind == pyjson.String {
+		return v.Text
 	}
-	v, err := d.scalar(v, s)
-	if err != nil || v.Kind == pyjson.String {
-		return v.Text, err
-	}
-	return string(pyjson.Append(nil, v, pyjson.Spaced)), nil
+	return string(pyjson.Append(nil, v, pyjson.Spaced))
 }
 
 func (d *decoder) tuple(v pyjson.Value, t *spec.Tuple) (pyjson.Value, error) {
@@ -260,290 +298,109 @@ func (d *decoder) tuple(v pyjson.Value, t *spec.Tuple) (pyjson.Value, error) {
 	if len(v.Items) != len(t.Items) {
 		return v, refuse("expected %d items, found %d", len(t.Items), len(v.Items))
 	}
-	out := pyjson.Value{Kind: pyjson.Array}
+	out := pyjson.Value{Kind: pyjson.Array, Items: make([]pyjson.Value, 0, len(t.Items))}
 	for i, item := range v.Items {
 		item, err := d.conform(item, t.Items[i])
 		if err != nil {
-			return v, fault.In("["+strconv.Itoa(i)+"]", err)
+			return v, inItem(i, err)
 		}
 		out.Items = append(out.Items, item)
 	}
 	return out, nil
 }
 
-// union takes the first variant that fits, as Python agents do. Where all are
-// refused, the error is that of the variant whose tag matches, else a list.
+// union takes the first variant that fits, as Python agents do. A union inside
+// a variant of another is tried once for a value and not once for every way that
+// leads there: those would be as many as two to the power of the depth.
 func (d *decoder) union(v pyjson.Value, t *spec.Union) (pyjson.Value, error) {
+	key := trial{union: t}
+	switch {
+	case len(v.Items) > 0:
+		key.items = &v.Items[0]
+	case len(v.Members) > 0:
+		key.members = &v.Members[0]
+	}
+	remember := d.unions > 0 && (key.items != nil || key.members != nil)
+	if known, ok := d.tried[key]; ok && remember {
+		return known.value, known.err
+	}
+	d.unions++
+	out, err := d.firstFitting(v, t)
+	d.unions--
+	if remember {
+		if d.tried == nil {
+			d.tried = make(map[trial]verdict)
+		}
+		d.tried[key] = verdict{out, err}
+	}
+	return out, err
+}
+
+const maxReasons = 5
+
+// firstFitting tries the variants in order. Where all are refused, the error is
+// that of the variant whose tag matches, else a list.
+func (d *decoder) firstFitting(v pyjson.Value, t *spec.Union) (pyjson.Value, error) {
 	if v.Kind == pyjson.Null && slices.Contains(t.Variants, spec.Type(spec.Null)) {
 		return v, nil
 	}
 	var reasons []string
-	for _, variant := range t.Variants {
+	for i, variant := range t.Variants {
 		out, err := d.conform(v, variant)
 		if err == nil {
 			return out, nil
 		}
-		if r, ok := variant.(*spec.Record); ok && tagged(v, r) {
+		if fault.CodeOf(err) == fault.TooLarge {
 			return v, err
 		}
-		reasons = append(reasons, strings.TrimPrefix(err.Error(), "malformed: "))
+		if r, ok := variant.(*spec.Record); ok && d.isTagged(v, r) {
+			return v, err
+		}
+		switch {
+		case i < maxReasons:
+			reasons = append(reasons, pyjson.Brief(strings.TrimPrefix(err.Error(), "malformed: ")))
+		case i == maxReasons:
+			reasons = append(reasons, "…")
+		}
 	}
 	return v, refuse("no variant fits (%s)", strings.Join(reasons, "; "))
 }
 
-// tagged reports whether a field of one literal value says that v is meant to
+// isTagged reports whether a field of one literal value says that v is meant to
 // be the record.
-func tagged(v pyjson.Value, r *spec.Record) bool {
+func (d *decoder) isTagged(v pyjson.Value, r *spec.Record) bool {
 	for i := range r.Fields {
 		lit, ok := r.Fields[i].Type.(*spec.Literal)
 		if !ok || len(lit.Values) != 1 {
 			continue
 		}
 		value, present := v.Get(r.Fields[i].Key())
-		return present && string(pyjson.Append(nil, value, pyjson.Spaced)) == string(lit.Values[0])
+		return present && pyjson.Equal(value, d.plan.choices[lit].values[0])
 	}
 	return false
 }
 
-func (d *decoder) choose(v pyjson.Value, choices []spec.JSON, what string) (pyjson.Value, error) {
-	for _, text := range choices {
-		choice, err := pyjson.Parse([]byte(text), nil)
-		if err != nil {
-			return v, err
-		}
-		if choice.Kind == v.Kind && pyjson.Equal(choice, v) || d.lax && pythonEqual(choice, v) {
-			return choice, nil
-		}
+func (d *decoder) enum(v pyjson.Value, t *spec.Enum) (pyjson.Value, error) {
+	if t.Open && v.Kind != pyjson.Null {
+		return v, nil
 	}
-	return v, refuse("%s is no %s; expected one of %s", pyjson.Append(nil, v, pyjson.Spaced), what, join(choices))
-}
-
-func join(choices []spec.JSON) string {
-	var texts []string
-	for _, c := range choices {
-		texts = append(texts, string(c))
-	}
-	return strings.Join(texts, ", ")
-}
-
-func isInteger(k spec.Kind) bool {
-	return k == spec.Int || k == spec.Int32 || k == spec.UInt32 || k == spec.UInt64
-}
-
-// scalar reads a value of a scalar type and checks its limits.
-func (d *decoder) scalar(v pyjson.Value, s spec.Scalar) (pyjson.Value, error) {
-	if d.lax && s.Kind != spec.Any && v.Kind != pyjson.Null {
+	if d.lax && t.Base == spec.Int {
 		var err error
-		if v, err = coerce(v, s.Kind); err != nil {
+		if v, err = coerceInt(v); err != nil {
 			return v, err
 		}
 	}
-	out, err := d.kind(v, s)
-	if err != nil {
-		return out, err
-	}
-	return out, d.limits(out, s)
+	return d.choose(v, t, "value of "+t.Name)
 }
 
-func (d *decoder) kind(v pyjson.Value, s spec.Scalar) (pyjson.Value, error) {
-	switch s.Kind {
-	case spec.Any:
-		return v, nil
-	case spec.Null:
-		return v, want(v, pyjson.Null)
-	case spec.Bool:
-		return v, want(v, pyjson.Bool)
-	case spec.String, spec.Bytes:
-		return v, want(v, pyjson.String)
-	case spec.Int, spec.Int32, spec.UInt32, spec.UInt64:
-		return v, d.integer(v, s.Kind)
-	case spec.Float, spec.Float32, spec.Duration:
-		return float(v)
-	case spec.Decimal:
-		return decimal(v)
+func (d *decoder) choose(v pyjson.Value, t spec.Type, what string) (pyjson.Value, error) {
+	choices := d.plan.choices[t]
+	i, ok := choices.byText[sortedText(v)]
+	if d.lax {
+		i, ok = choices.byEqual[equalText(v)]
 	}
-	if err := want(v, pyjson.String); err != nil {
-		return v, err
+	if !ok {
+		return v, refuse("%s is no %s; expected one of %s", brief(v), what, choices.listed)
 	}
-	switch s.Kind {
-	case spec.DateTime, spec.Date, spec.Time:
-		text, err := canonicalTime(v.Text, s.Kind)
-		return pyjson.Of(text), err
-	case spec.UUID, spec.UUID4:
-		text, err := canonicalUUID(v.Text, s.Kind == spec.UUID4)
-		return pyjson.Of(text), err
-	default: // spec.URI
-		if !urlForm.MatchString(v.Text) {
-			return v, refuse("expected a URL such as https://host/path")
-		}
-		return v, nil
-	}
-}
-
-// urlForm is what the peers take for a URL: a scheme and a host, no blanks.
-var urlForm = regexp.MustCompile(`^(?i:[a-z][a-z0-9+\-.]+)://(?:[^\s:/]*(?::[^\s/]*)?@)?[^\s/:?#]+(?::\d{1,5})?(?:/[^\s?#]*)?(?:\?[^\s#]*)?(?:#[^\s]*)?$`)
-
-func want(v pyjson.Value, kind pyjson.Kind) error {
-	if v.Kind != kind {
-		return expected(kind.String(), v)
-	}
-	return nil
-}
-
-var integerRanges = map[spec.Kind][2]string{
-	spec.Int:    {"-9223372036854775808", "9223372036854775807"},
-	spec.Int32:  {"-2147483648", "2147483647"},
-	spec.UInt32: {"0", "4294967295"},
-	spec.UInt64: {"0", "18446744073709551615"},
-}
-
-// integer refuses numbers beyond the type. Python's integers have no end, so a
-// lax reader takes them all; filling a Go value still checks.
-func (d *decoder) integer(v pyjson.Value, kind spec.Kind) error {
-	if err := want(v, pyjson.Int); err != nil || d.lax {
-		return err
-	}
-	n, ok := bigOf(v)
-	low, _ := new(big.Float).SetString(integerRanges[kind][0])
-	high, _ := new(big.Float).SetString(integerRanges[kind][1])
-	if !ok || n.Cmp(low) < 0 || n.Cmp(high) > 0 {
-		return refuse("%s is out of the range of %s", v.Text, kind)
-	}
-	return nil
-}
-
-func float(v pyjson.Value) (pyjson.Value, error) {
-	switch v.Kind {
-	case pyjson.Float:
-		return pyjson.OfFloat(v.Num), nil
-	case pyjson.Int:
-		f, err := strconv.ParseFloat(v.Text, 64)
-		if err != nil {
-			return v, refuse("%s is out of the range of a float", v.Text)
-		}
-		return pyjson.OfFloat(f), nil
-	}
-	return v, expected("a number", v)
-}
-
-// decimal keeps the digits in Text and the value that Python would write in
-// the rest: an integer where the exponent allows it, else a float.
-func decimal(v pyjson.Value) (pyjson.Value, error) {
-	text := v.Text
-	switch v.Kind {
-	case pyjson.Int, pyjson.String:
-	case pyjson.Float:
-		text = pythonFloat(v.Num)
-	default:
-		return v, expected("a decimal number", v)
-	}
-	digits, exponent, ok := splitDecimal(text)
-	if !ok || exponent > 6144 || exponent < -6176 {
-		return v, refuse("expected a decimal number")
-	}
-	if exponent >= 0 {
-		n, ok := new(big.Int).SetString(digits+strings.Repeat("0", exponent), 10)
-		if !ok {
-			return v, refuse("expected a decimal number")
-		}
-		return pyjson.OfInt(n.String()), nil
-	}
-	f, err := strconv.ParseFloat(digits+"e"+strconv.Itoa(exponent), 64)
-	if err != nil {
-		return v, refuse("%s is out of the range of a float", text)
-	}
-	return pyjson.Value{Kind: pyjson.Float, Num: f, Text: text}, nil
-}
-
-// splitDecimal reads "1.10" as the digits 110 and the exponent -2.
-func splitDecimal(text string) (digits string, exponent int, ok bool) {
-	mantissa, exp, hasExp := strings.Cut(strings.ToLower(text), "e")
-	if hasExp {
-		n, err := strconv.Atoi(exp)
-		if err != nil {
-			return "", 0, false
-		}
-		exponent = n
-	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits = strings.TrimPrefix(whole, "+") + fraction
-	unsigned := strings.TrimPrefix(digits, "-")
-	if unsigned == "" || strings.Trim(unsigned, "0123456789") != "" || len(unsigned) > 6144 {
-		return "", 0, false
-	}
-	return digits, exponent - len(fraction), true
-}
-
-func (d *decoder) limits(v pyjson.Value, s spec.Scalar) error {
-	l := s.Limits
-	if l == (spec.Limits{}) {
-		return nil
-	}
-	if v.Kind == pyjson.String {
-		return d.stringLimits(v.Text, l)
-	}
-	n, ok := bigOf(v)
-	if !ok && v.Kind == pyjson.Float {
-		return refuse("NaN is within no limits")
-	} else if !ok {
-		return nil
-	}
-	for _, bound := range []struct {
-		limit spec.JSON
-		words string
-		fits  func(cmp int) bool
-	}{
-		{l.Min, "at least", func(c int) bool { return c >= 0 }},
-		{l.Max, "at most", func(c int) bool { return c <= 0 }},
-		{l.Above, "more than", func(c int) bool { return c > 0 }},
-		{l.Below, "less than", func(c int) bool { return c < 0 }},
-	} {
-		limit, ok := new(big.Float).SetString(string(bound.limit))
-		if ok && !bound.fits(n.Cmp(limit)) {
-			return refuse("expected %s %s, found %s", bound.words, bound.limit, pyjson.Append(nil, v, pyjson.Spaced))
-		}
-	}
-	return checkMultiple(n, l.MultipleOf)
-}
-
-// checkMultiple allows for the rounding of floats as Python agents do.
-func checkMultiple(n *big.Float, of spec.JSON) error {
-	if of == "" {
-		return nil
-	}
-	step, err := strconv.ParseFloat(string(of), 64)
-	value, _ := n.Float64()
-	if err != nil || step == 0 {
-		return nil
-	}
-	_, rest := math.Modf(math.Abs(value / step))
-	if rest > 1e-8 && rest < 1-1e-8 {
-		return refuse("expected a multiple of %s", of)
-	}
-	return nil
-}
-
-func (d *decoder) stringLimits(text string, l spec.Limits) error {
-	n := utf8.RuneCountInString(text)
-	switch {
-	case l.MinLength != nil && n < *l.MinLength:
-		return refuse("expected at least %d characters, found %d", *l.MinLength, n)
-	case l.MaxLength != nil && n > *l.MaxLength:
-		return refuse("expected at most %d characters, found %d", *l.MaxLength, n)
-	case l.Pattern != "" && !d.codec.patterns[l.Pattern].MatchString(text):
-		return refuse("expected text like %s", l.Pattern)
-	}
-	return nil
-}
-
-// bigOf returns a number exactly; ok is false for other values and for NaN.
-func bigOf(v pyjson.Value) (n *big.Float, ok bool) {
-	switch {
-	case v.Kind == pyjson.Int:
-		// Enough bits for every digit, or large numbers would compare equal.
-		return new(big.Float).SetPrec(uint(64 + 4*len(v.Text))).SetString(v.Text)
-	case v.Kind == pyjson.Float && !math.IsNaN(v.Num):
-		return new(big.Float).SetFloat64(v.Num), true
-	}
-	return nil, false
+	return choices.values[i], nil
 }

@@ -3,7 +3,6 @@ package uagents
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,47 +17,75 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
+// An encoder turns Go values into JSON values. What it writes fits the model, or
+// is refused: a Python agent could not have made it either.
+type encoder struct {
+	decoder
+	levels int // that arrays and objects may still nest
+}
+
 // encode turns a Go value into the JSON value of a type that was made from it.
-func encode(v reflect.Value, t spec.Type) (pyjson.Value, error) {
-	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !isNil(v) {
+func (e *encoder) encode(v reflect.Value, t spec.Type) (pyjson.Value, error) {
+	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
 		if u, ok := t.(*spec.Union); ok && v.Kind() == reflect.Interface && u.Go != nil {
 			break
 		}
 		v = v.Elem()
 	}
-	if !v.IsValid() || isNil(v) && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
+	if !v.IsValid() || isNil(v) {
 		return encodeNil(t)
 	}
+	for {
+		alias, ok := t.(*spec.Alias)
+		if !ok {
+			break
+		}
+		t = alias.Type
+	}
 	if s, ok := spec.AsScalar(t); ok {
-		return encodeScalar(v, s.Kind)
+		return e.scalarOf(v, s)
 	}
 	switch t := t.(type) {
-	case *spec.List:
-		return encodeList(v, t)
-	case *spec.Map:
-		return encodeMap(v, t)
-	case *spec.Tuple:
-		return encodeTuple(v, t)
 	case *spec.Union:
-		return encodeUnion(v, t)
+		return e.unionOf(v, t)
 	case *spec.Literal:
-		return encodeLiteral(v, t)
+		if len(t.Values) == 1 && v.IsZero() { // authors need not set the tags of their variants
+			return e.plan.choices[t].values[0], nil
+		}
+		return e.choiceOf(v, t, "literal", false)
 	case *spec.Enum:
-		return encodeChoice(v, t.Values, t.Name, t.Open)
-	case *spec.Record:
-		return encodeRecord(v, t)
-	case *spec.Alias:
-		return encode(v, t.Type)
+		return e.choiceOf(v, t, t.Name, t.Open)
 	}
-	return pyjson.Value{}, fault.Errorf(fault.Unsupported, spec.NameOf(t), "the type has no JSON form")
+	return e.nested(func() (pyjson.Value, error) {
+		switch t := t.(type) {
+		case *spec.List:
+			return e.listOf(v, t)
+		case *spec.Map:
+			return e.mapOf(v, t)
+		case *spec.Tuple:
+			return e.tupleOf(v, t)
+		case *spec.Record:
+			return e.recordOf(v, t)
+		}
+		return pyjson.Value{}, fault.Errorf(fault.Unsupported, spec.NameOf(t), "the type has no JSON form")
+	})
 }
 
-func isNil(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice:
-		return v.IsNil()
+// nested writes an array or object, unless it is too deep: a receiver would
+// refuse it, and a value that contains itself has no end.
+func (e *encoder) nested(write func() (pyjson.Value, error)) (pyjson.Value, error) {
+	if e.levels == 0 {
+		return pyjson.Value{}, fault.Errorf(fault.TooLarge, "", "the value nests too deep, or contains itself")
 	}
-	return false
+	e.levels--
+	v, err := write()
+	e.levels++
+	return v, err
+}
+
+// isNil reports whether there is no value; an empty list or map is one.
+func isNil(v reflect.Value) bool {
+	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil()
 }
 
 func encodeNil(t spec.Type) (pyjson.Value, error) {
@@ -71,17 +98,16 @@ func encodeNil(t spec.Type) (pyjson.Value, error) {
 	return pyjson.Value{}, refuse("nil where a value is needed")
 }
 
-func encodeRecord(v reflect.Value, r *spec.Record) (pyjson.Value, error) {
-	if v.Kind() != reflect.Struct {
-		return pyjson.Value{}, refuse("expected a struct for %s, found %s", r.Name, v.Type())
-	}
-	out := pyjson.Value{Kind: pyjson.Object, Members: make([]pyjson.Member, 0, len(r.Fields))}
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		if f.Index == nil {
-			return out, fault.Errorf(fault.Internal, f.Name, "the model of %s was not made from a Go type", r.Name)
+func (e *encoder) recordOf(v reflect.Value, r *spec.Record) (pyjson.Value, error) {
+	p := e.plan.records[r]
+	out := pyjson.Value{Kind: pyjson.Object, Members: make([]pyjson.Member, 0, len(p.fields))}
+	for i := range p.fields {
+		f := &p.fields[i]
+		part, err := fieldOf(v, r, f.Field)
+		if err != nil {
+			return out, err
 		}
-		value, err := encodeField(v.FieldByIndex(f.Index), f)
+		value, err := e.memberOf(part, f)
 		if err != nil {
 			return out, fault.In(f.Name, err)
 		}
@@ -90,51 +116,72 @@ func encodeRecord(v reflect.Value, r *spec.Record) (pyjson.Value, error) {
 	return out, nil
 }
 
-func encodeField(v reflect.Value, f *spec.Field) (pyjson.Value, error) {
+// fieldOf finds the place of a field in a struct of the type that the record
+// was made from.
+func fieldOf(v reflect.Value, r *spec.Record, f *spec.Field) (reflect.Value, error) {
+	if f.Index == nil {
+		return v, fault.Errorf(fault.Internal, f.Name, "the model of %s was not made from a Go type", r.Name)
+	}
+	part := v
+	for _, i := range f.Index {
+		if part.Kind() != reflect.Struct || i >= part.NumField() {
+			return v, fault.Errorf(fault.Internal, f.Name, "%s is not the Go type that the model of %s was made from", v.Type(), r.Name)
+		}
+		part = part.Field(i)
+	}
+	if !part.CanInterface() {
+		return v, fault.Errorf(fault.Internal, f.Name, "%s is not the Go type that the model of %s was made from", v.Type(), r.Name)
+	}
+	return part, nil
+}
+
+func (e *encoder) memberOf(v reflect.Value, f *fieldPlan) (pyjson.Value, error) {
 	absent := v.Kind() == reflect.Pointer && v.IsNil() || f.Optional && v.IsZero()
 	switch {
-	case absent && f.Default != "" && !f.Nullable:
-		return pyjson.Parse([]byte(f.Default), nil)
+	case absent && f.fallback != nil && !f.Nullable:
+		return *f.fallback, nil
 	case absent && (f.Optional || f.Nullable):
 		return pyjson.Value{}, nil
 	}
-	return encode(v, f.Type)
+	return e.encode(v, f.Type)
 }
 
-func encodeList(v reflect.Value, t *spec.List) (pyjson.Value, error) {
+func (e *encoder) listOf(v reflect.Value, t *spec.List) (pyjson.Value, error) {
 	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
 		return pyjson.Value{}, refuse("expected a slice, found %s", v.Type())
 	}
 	out := pyjson.Value{Kind: pyjson.Array}
 	for i := range v.Len() {
-		item, err := encode(v.Index(i), t.Item)
+		item, err := e.encode(v.Index(i), t.Item)
 		if err != nil {
-			return out, fault.In("["+strconv.Itoa(i)+"]", err)
+			return out, inItem(i, err)
 		}
 		out.Items = append(out.Items, item)
 	}
 	if t.Set {
-		sortItems(out.Items)
-		out.Items = slices.CompactFunc(out.Items, pyjson.Equal)
+		out.Items, _ = distinct(out.Items)
 	}
-	return out, nil
+	return out, checkCount(len(out.Items), t.Limits)
 }
 
-// encodeMap writes keys in order: Go maps have none, and the same value must
-// give the same bytes each time.
-func encodeMap(v reflect.Value, t *spec.Map) (pyjson.Value, error) {
+// mapOf writes keys in order: Go maps have none, and the same value must give
+// the same bytes each time.
+func (e *encoder) mapOf(v reflect.Value, t *spec.Map) (pyjson.Value, error) {
 	if v.Kind() != reflect.Map {
 		return pyjson.Value{}, refuse("expected a map, found %s", v.Type())
 	}
 	out := pyjson.Value{Kind: pyjson.Object}
 	for _, key := range v.MapKeys() {
 		name, err := encodeKey(key)
-		if err != nil {
-			return out, err
+		if err == nil {
+			name, err = e.key(pyjson.Of(name), t.Key)
 		}
-		value, err := encode(v.MapIndex(key), t.Value)
 		if err != nil {
-			return out, fault.In(name, err)
+			return out, inKey(name, err)
+		}
+		value, err := e.encode(v.MapIndex(key), t.Value)
+		if err != nil {
+			return out, inKey(name, err)
 		}
 		out.Members = append(out.Members, pyjson.Member{Key: name, Value: value})
 	}
@@ -156,68 +203,84 @@ func encodeKey(key reflect.Value) (string, error) {
 	return "", refuse("a %s cannot be the key of a map", key.Type())
 }
 
-func encodeTuple(v reflect.Value, t *spec.Tuple) (pyjson.Value, error) {
+func (e *encoder) tupleOf(v reflect.Value, t *spec.Tuple) (pyjson.Value, error) {
+	parts, ok := tupleParts(v)
+	if !ok || len(parts) != len(t.Items) {
+		return pyjson.Value{}, refuse("expected a tuple of %d items, found %s", len(t.Items), v.Type())
+	}
 	out := pyjson.Value{Kind: pyjson.Array}
 	for i, item := range t.Items {
-		var part reflect.Value
-		switch {
-		case v.Kind() == reflect.Struct:
-			part = v.Field(i)
-		case i < v.Len():
-			part = v.Index(i)
-		}
-		value, err := encode(part, item)
+		value, err := e.encode(parts[i], item)
 		if err != nil {
-			return out, fault.In("["+strconv.Itoa(i)+"]", err)
+			return out, inItem(i, err)
 		}
 		out.Items = append(out.Items, value)
 	}
 	return out, nil
 }
 
-func encodeUnion(v reflect.Value, t *spec.Union) (pyjson.Value, error) {
+// tupleParts returns the fields of a struct or the items of an array.
+func tupleParts(v reflect.Value) (parts []reflect.Value, ok bool) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if parts = append(parts, v.Field(i)); !parts[i].CanInterface() {
+				return nil, false
+			}
+		}
+		return parts, true
+	case reflect.Array:
+		for i := range v.Len() {
+			parts = append(parts, v.Index(i))
+		}
+		return parts, true
+	}
+	return nil, false
+}
+
+func (e *encoder) unionOf(v reflect.Value, t *spec.Union) (pyjson.Value, error) {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
 	for i, variant := range t.Go {
 		if v.Type() == variant {
-			return encode(v, t.Variants[i])
+			return e.encode(v, t.Variants[i])
 		}
 		if v.Kind() == reflect.Pointer && v.Type().Elem() == variant && !v.IsNil() {
-			return encode(v.Elem(), t.Variants[i])
+			return e.encode(v.Elem(), t.Variants[i])
 		}
 	}
 	if t.Go == nil && len(t.Variants) == 2 && t.Variants[1] == spec.Null { // a pointer inside a list or map
-		return encode(v, t.Variants[0])
+		return e.encode(v, t.Variants[0])
 	}
 	return pyjson.Value{}, refuse("%s is no variant of the union", v.Type())
 }
 
-// encodeLiteral fills in a literal of one value, so that authors need not set
-// the tags of their variants.
-func encodeLiteral(v reflect.Value, t *spec.Literal) (pyjson.Value, error) {
-	if len(t.Values) == 1 && v.IsZero() {
-		return pyjson.Parse([]byte(t.Values[0]), nil)
-	}
-	return encodeChoice(v, t.Values, "literal", false)
-}
-
-func encodeChoice(v reflect.Value, choices []spec.JSON, name string, open bool) (pyjson.Value, error) {
-	value, err := encodeAny(v)
+func (e *encoder) choiceOf(v reflect.Value, t spec.Type, name string, open bool) (pyjson.Value, error) {
+	value, err := e.anyOf(v)
 	if err != nil || open {
 		return value, err
 	}
-	text := spec.JSON(pyjson.Append(nil, value, pyjson.Spaced))
-	if !slices.Contains(choices, text) {
-		return value, refuse("%s is no value of %s; expected one of %s", text, name, join(choices))
+	choices := e.plan.choices[t]
+	if _, ok := choices.byText[sortedText(value)]; !ok {
+		return value, refuse("%s is no value of %s; expected one of %s", brief(value), name, choices.listed)
 	}
 	return value, nil
 }
 
-func encodeScalar(v reflect.Value, kind spec.Kind) (pyjson.Value, error) {
+// scalarOf writes a scalar and checks what its Go type does not.
+func (e *encoder) scalarOf(v reflect.Value, s spec.Scalar) (pyjson.Value, error) {
+	value, err := e.kindOf(v, s.Kind)
+	if err != nil || s.Limits == (spec.Limits{}) {
+		return value, err
+	}
+	return e.scalar(value, s)
+}
+
+func (e *encoder) kindOf(v reflect.Value, kind spec.Kind) (pyjson.Value, error) {
 	switch kind {
 	case spec.Any:
-		return encodeAny(v)
+		return e.anyOf(v)
 	case spec.DateTime, spec.Date, spec.Time:
 		return encodeTime(v, kind)
 	case spec.Duration:
@@ -230,17 +293,25 @@ func encodeScalar(v reflect.Value, kind spec.Kind) (pyjson.Value, error) {
 			return pyjson.Of(text), err
 		}
 	case spec.Bytes:
-		if v.Kind() == reflect.Slice {
+		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
 			return pyjson.Of(string(v.Bytes())), checkText(string(v.Bytes()))
 		}
 	case spec.Decimal:
-		return decimal(pyjson.Of(v.String()))
+		if v.Kind() == reflect.String {
+			return decimal(pyjson.Of(v.String()))
+		}
 	case spec.Float32:
-		// The shortest text that reads back as the same 32 bits.
-		f, err := strconv.ParseFloat(strconv.FormatFloat(v.Float(), 'g', -1, 32), 64)
-		return pyjson.OfFloat(f), err
+		if v.CanFloat() {
+			// The shortest text that reads back as the same 32 bits.
+			f, err := strconv.ParseFloat(strconv.FormatFloat(v.Float(), 'g', -1, 32), 64)
+			return pyjson.OfFloat(f), err
+		}
 	default:
-		return encodeAny(v)
+		value, err := e.anyOf(v)
+		if err != nil {
+			return value, err
+		}
+		return e.kind(value, spec.Scalar{Kind: kind})
 	}
 	return pyjson.Value{}, refuse("expected a Go value for %s, found %s", kind, v.Type())
 }
@@ -269,8 +340,8 @@ func checkText(s string) error {
 	return nil
 }
 
-// encodeAny writes a value of which no type is known.
-func encodeAny(v reflect.Value) (pyjson.Value, error) {
+// anyOf writes a value of which no type is known.
+func (e *encoder) anyOf(v reflect.Value) (pyjson.Value, error) {
 	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return pyjson.Value{}, nil
@@ -297,53 +368,13 @@ func encodeAny(v reflect.Value) (pyjson.Value, error) {
 	}
 	switch v.Kind() {
 	case reflect.Map:
-		return encodeMap(v, &spec.Map{})
+		return e.nested(func() (pyjson.Value, error) { return e.mapOf(v, &spec.Map{}) })
 	case reflect.Slice, reflect.Array:
-		return encodeList(v, &spec.List{})
+		return e.nested(func() (pyjson.Value, error) { return e.listOf(v, &spec.List{}) })
 	}
 	text, err := json.Marshal(v.Interface())
 	if err != nil {
 		return pyjson.Value{}, fault.Errorf(fault.Unsupported, "", "%w", err)
 	}
 	return pyjson.Parse(text, nil)
-}
-
-// anyOf is the Go value of a JSON value of which no type is known. Integers
-// stay integers, so that writing it again gives the same text.
-func anyOf(v pyjson.Value) any {
-	switch v.Kind {
-	case pyjson.Bool:
-		return v.Bool
-	case pyjson.Int:
-		if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil {
-			return n
-		}
-		return json.Number(v.Text)
-	case pyjson.Float:
-		return v.Num
-	case pyjson.String:
-		return v.Text
-	case pyjson.Array:
-		items := make([]any, len(v.Items))
-		for i, item := range v.Items {
-			items[i] = anyOf(item)
-		}
-		return items
-	case pyjson.Object:
-		members := make(map[string]any, len(v.Members))
-		for _, m := range v.Members {
-			members[m.Key] = anyOf(m.Value)
-		}
-		return members
-	}
-	return nil
-}
-
-// durationOf turns seconds into a Go duration, or reports that it has no room.
-func durationOf(seconds float64) (time.Duration, bool) {
-	ns := math.Round(seconds * 1e6)
-	if math.IsNaN(ns) || math.Abs(ns) > math.MaxInt64/1000 {
-		return 0, false
-	}
-	return time.Duration(ns) * time.Microsecond, true
 }

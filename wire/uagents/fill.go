@@ -2,6 +2,7 @@ package uagents
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,15 +15,19 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
-// fill sets a Go value from a JSON value that conforms to its type.
-func (c *Codec) fill(dst reflect.Value, v pyjson.Value, t spec.Type) error {
+// A filler sets Go values from JSON values that conform to their types. Its
+// decoder tells which variant of a union a value is.
+type filler struct{ decoder }
+
+// fill sets a Go value from a JSON value.
+func (x *filler) fill(dst reflect.Value, v pyjson.Value, t spec.Type) error {
 	if v.Kind == pyjson.Null && t != spec.Any {
 		dst.SetZero()
 		return nil
 	}
 	if dst.Kind() == reflect.Pointer {
 		fresh := reflect.New(dst.Type().Elem())
-		if err := c.fill(fresh.Elem(), v, t); err != nil {
+		if err := x.fill(fresh.Elem(), v, t); err != nil {
 			return err
 		}
 		dst.Set(fresh)
@@ -33,17 +38,17 @@ func (c *Codec) fill(dst reflect.Value, v pyjson.Value, t spec.Type) error {
 	}
 	switch t := t.(type) {
 	case *spec.List:
-		return c.fillList(dst, v, t)
+		return x.fillList(dst, v, t)
 	case *spec.Map:
-		return c.fillMap(dst, v, t)
+		return x.fillMap(dst, v, t)
 	case *spec.Tuple:
-		return c.fillTuple(dst, v, t)
+		return x.fillTuple(dst, v, t)
 	case *spec.Union:
-		return c.fillUnion(dst, v, t)
+		return x.fillUnion(dst, v, t)
 	case *spec.Record:
-		return c.fillRecord(dst, v, t)
+		return x.fillRecord(dst, v, t)
 	case *spec.Alias:
-		return c.fill(dst, v, t.Type)
+		return x.fill(dst, v, t.Type)
 	}
 	return fillScalar(dst, v, spec.Any) // literals and enums
 }
@@ -52,50 +57,49 @@ func mismatch(dst reflect.Value, v pyjson.Value) error {
 	return fault.Errorf(fault.Internal, "", "%s does not fit the Go type %s", v.Kind, dst.Type())
 }
 
-func (c *Codec) fillRecord(dst reflect.Value, v pyjson.Value, r *spec.Record) error {
-	if dst.Kind() != reflect.Struct {
-		return mismatch(dst, v)
-	}
+func (x *filler) fillRecord(dst reflect.Value, v pyjson.Value, r *spec.Record) error {
+	members := pyjson.MembersOf(v)
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		if f.Index == nil {
-			return fault.Errorf(fault.Internal, f.Name, "the model of %s was not made from a Go type", r.Name)
+		part, err := fieldOf(dst, r, f)
+		if err != nil {
+			return err
 		}
-		value, _ := v.Get(f.Name)
-		if err := c.fill(dst.FieldByIndex(f.Index), value, f.Type); err != nil {
+		value, _ := members.Get(f.Name)
+		if err := x.fill(part, value, f.Type); err != nil {
 			return fault.In(f.Name, err)
 		}
 	}
 	return nil
 }
 
-func (c *Codec) fillList(dst reflect.Value, v pyjson.Value, t *spec.List) error {
+func (x *filler) fillList(dst reflect.Value, v pyjson.Value, t *spec.List) error {
 	if dst.Kind() != reflect.Slice {
 		return mismatch(dst, v)
 	}
 	items := reflect.MakeSlice(dst.Type(), len(v.Items), len(v.Items))
 	for i, item := range v.Items {
-		if err := c.fill(items.Index(i), item, t.Item); err != nil {
-			return fault.In("["+strconv.Itoa(i)+"]", err)
+		if err := x.fill(items.Index(i), item, t.Item); err != nil {
+			return inItem(i, err)
 		}
 	}
 	dst.Set(items)
 	return nil
 }
 
-func (c *Codec) fillMap(dst reflect.Value, v pyjson.Value, t *spec.Map) error {
+func (x *filler) fillMap(dst reflect.Value, v pyjson.Value, t *spec.Map) error {
 	if dst.Kind() != reflect.Map {
 		return mismatch(dst, v)
 	}
 	m := reflect.MakeMapWithSize(dst.Type(), len(v.Members))
 	for _, member := range v.Members {
 		key := reflect.New(dst.Type().Key()).Elem()
-		if err := c.fillKey(key, member.Key, t.Key); err != nil {
-			return fault.In(member.Key, err)
+		if err := x.fillKey(key, member.Key, t.Key); err != nil {
+			return inKey(member.Key, err)
 		}
 		value := reflect.New(dst.Type().Elem()).Elem()
-		if err := c.fill(value, member.Value, t.Value); err != nil {
-			return fault.In(member.Key, err)
+		if err := x.fill(value, member.Value, t.Value); err != nil {
+			return inKey(member.Key, err)
 		}
 		m.SetMapIndex(key, value)
 	}
@@ -103,29 +107,24 @@ func (c *Codec) fillMap(dst reflect.Value, v pyjson.Value, t *spec.Map) error {
 	return nil
 }
 
-func (c *Codec) fillKey(dst reflect.Value, text string, t spec.Type) error {
+func (x *filler) fillKey(dst reflect.Value, text string, t spec.Type) error {
 	v := pyjson.Of(text)
 	if s, ok := spec.AsScalar(t); ok && isInteger(s.Kind) {
 		v = pyjson.OfInt(text)
 	} else if ok && s.Kind == spec.Bool {
 		v = pyjson.OfBool(text == "true")
 	}
-	return c.fill(dst, v, t)
+	return x.fill(dst, v, t)
 }
 
-func (c *Codec) fillTuple(dst reflect.Value, v pyjson.Value, t *spec.Tuple) error {
+func (x *filler) fillTuple(dst reflect.Value, v pyjson.Value, t *spec.Tuple) error {
+	parts, ok := tupleParts(dst)
+	if !ok || len(parts) != len(t.Items) || len(v.Items) != len(t.Items) {
+		return mismatch(dst, v)
+	}
 	for i, item := range t.Items {
-		part := dst
-		switch {
-		case dst.Kind() == reflect.Struct:
-			part = dst.Field(i)
-		case dst.Kind() == reflect.Array:
-			part = dst.Index(i)
-		default:
-			return mismatch(dst, v)
-		}
-		if err := c.fill(part, v.Items[i], item); err != nil {
-			return fault.In("["+strconv.Itoa(i)+"]", err)
+		if err := x.fill(parts[i], v.Items[i], item); err != nil {
+			return inItem(i, err)
 		}
 	}
 	return nil
@@ -133,19 +132,21 @@ func (c *Codec) fillTuple(dst reflect.Value, v pyjson.Value, t *spec.Tuple) erro
 
 // fillUnion finds the variant that the value conforms to. Canonical values are
 // of exact kinds, so the strict reading tells.
-func (c *Codec) fillUnion(dst reflect.Value, v pyjson.Value, t *spec.Union) error {
+func (x *filler) fillUnion(dst reflect.Value, v pyjson.Value, t *spec.Union) error {
 	if t.Go == nil { // a pointer inside a list or map
 		i := slices.IndexFunc(t.Variants, func(variant spec.Type) bool { return variant != spec.Null })
-		return c.fill(dst, v, t.Variants[i])
+		return x.fill(dst, v, t.Variants[i])
 	}
 	for i, variant := range t.Variants {
-		d := decoder{codec: c}
-		canonical, err := d.conform(v, variant)
-		if err != nil || !pyjson.Equal(canonical, v) {
+		canonical, err := x.conform(v, variant)
+		if fault.CodeOf(err) == fault.TooLarge {
+			return err
+		}
+		if err != nil || !pyjson.Equal(canonical, v) || !t.Go[i].AssignableTo(dst.Type()) {
 			continue
 		}
 		value := reflect.New(t.Go[i]).Elem()
-		if err := c.fill(value, v, variant); err != nil {
+		if err := x.fill(value, v, variant); err != nil {
 			return err
 		}
 		dst.Set(value)
@@ -180,7 +181,7 @@ func fillScalar(dst reflect.Value, v pyjson.Value, kind spec.Kind) error {
 	}
 	switch {
 	case dst.Kind() == reflect.Interface && dst.NumMethod() == 0:
-		if value := anyOf(v); value != nil {
+		if value := goValue(v); value != nil {
 			dst.Set(reflect.ValueOf(value))
 		}
 		return nil
@@ -207,12 +208,12 @@ func decimalText(v pyjson.Value) string {
 
 func fillNumber(dst reflect.Value, v pyjson.Value) error {
 	switch {
-	case dst.CanFloat() && v.Kind == pyjson.Int: // a default that was written without a point
-		v, _ = float(v)
-		dst.SetFloat(v.Num)
-		return nil
-	case dst.CanFloat() && v.Kind == pyjson.Float:
-		dst.SetFloat(v.Num)
+	case dst.CanFloat() && (v.Kind == pyjson.Float || v.Kind == pyjson.Int): // a default may be written without a point
+		number, err := float(v)
+		if err != nil || dst.OverflowFloat(number.Num) && !math.IsInf(number.Num, 0) {
+			return refuse("%.40s is out of the range of %s", brief(v), dst.Type())
+		}
+		dst.SetFloat(number.Num)
 		return nil
 	case dst.CanInt() && v.Kind == pyjson.Int:
 		n, err := strconv.ParseInt(v.Text, 10, dst.Type().Bits())
@@ -231,4 +232,44 @@ func outOfRange(err error, v pyjson.Value, dst reflect.Value) error {
 		return refuse("%.40s is out of the range of %s", v.Text, dst.Type())
 	}
 	return nil
+}
+
+// goValue is the Go value of a JSON value of which no type is known. Integers
+// stay integers, so that writing it again gives the same text.
+func goValue(v pyjson.Value) any {
+	switch v.Kind {
+	case pyjson.Bool:
+		return v.Bool
+	case pyjson.Int:
+		if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil {
+			return n
+		}
+		return json.Number(v.Text)
+	case pyjson.Float:
+		return v.Num
+	case pyjson.String:
+		return v.Text
+	case pyjson.Array:
+		items := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			items[i] = goValue(item)
+		}
+		return items
+	case pyjson.Object:
+		members := make(map[string]any, len(v.Members))
+		for _, m := range v.Members {
+			members[m.Key] = goValue(m.Value)
+		}
+		return members
+	}
+	return nil
+}
+
+// durationOf turns seconds into a Go duration, or reports that it has no room.
+func durationOf(seconds float64) (time.Duration, bool) {
+	ns := math.Round(seconds * 1e6)
+	if math.IsNaN(ns) || math.Abs(ns) > math.MaxInt64/1000 {
+		return 0, false
+	}
+	return time.Duration(ns) * time.Microsecond, true
 }

@@ -4,11 +4,11 @@ import (
 	"math"
 	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/parley-agents/parley/internal/pyjson"
 	"github.com/parley-agents/parley/spec"
@@ -84,7 +84,7 @@ func coerceInt(v pyjson.Value) (pyjson.Value, error) {
 		text, ok := pythonDigits(v.Text)
 		n, valid := new(big.Int).SetString(text, 10)
 		if !ok || !valid || strings.Contains(text, ".") {
-			return v, refuse("expected an integer, found %q", v.Text)
+			return v, refuse("expected an integer, found %s", brief(v))
 		}
 		return pyjson.OfInt(n.String()), nil
 	}
@@ -155,7 +155,7 @@ func coerceFloat(v pyjson.Value) (pyjson.Value, error) {
 	case pyjson.String:
 		f, ok := parsePythonFloat(v.Text)
 		if !ok {
-			return v, refuse("expected a number, found %q", v.Text)
+			return v, refuse("expected a number, found %s", brief(v))
 		}
 		return pyjson.OfFloat(f), nil
 	}
@@ -394,46 +394,72 @@ func roundToMicroseconds(seconds float64) float64 {
 	return float64(microseconds(seconds)) / 1e6
 }
 
-// asObject is Python's dict(v): a list of pairs makes an object too, and so does
-// one of two-letter strings or of objects with two keys. What does not stays as it is.
-func asObject(v pyjson.Value) pyjson.Value {
-	if v.Kind == pyjson.String && v.Text == "" {
-		return pyjson.OfMembers()
+// A pair is a key with its value, before the key is known to be text.
+type pair struct{ key, value pyjson.Value }
+
+// pairsOf is Python's dict(v): a list of pairs makes an object too, and so does
+// one of two-letter strings or of objects with two keys.
+func pairsOf(v pyjson.Value) (pairs []pair, ok bool) {
+	switch {
+	case v.Kind == pyjson.Object:
+		for _, m := range v.Members {
+			pairs = append(pairs, pair{pyjson.Of(m.Key), m.Value})
+		}
+		return pairs, true
+	case v.Kind == pyjson.String && v.Text == "":
+		return nil, true
+	case v.Kind != pyjson.Array:
+		return nil, false
 	}
-	if v.Kind != pyjson.Array {
+	for _, item := range v.Items {
+		p, ok := pairOf(item)
+		if !ok || p.key.Kind == pyjson.Array || p.key.Kind == pyjson.Object {
+			return nil, false
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, true
+}
+
+func pairOf(item pyjson.Value) (p pair, ok bool) {
+	switch {
+	case item.Kind == pyjson.Array && len(item.Items) == 2:
+		return pair{item.Items[0], item.Items[1]}, true
+	case item.Kind == pyjson.Object && len(item.Members) == 2:
+		return pair{pyjson.Of(item.Members[0].Key), pyjson.Of(item.Members[1].Key)}, true
+	case item.Kind == pyjson.String && utf8.RuneCountInString(item.Text) == 2:
+		_, size := utf8.DecodeRuneInString(item.Text)
+		return pair{pyjson.Of(item.Text[:size]), pyjson.Of(item.Text[size:])}, true
+	}
+	return p, false
+}
+
+// asObject makes an object of what a record takes for one: the pairs whose keys
+// are text. What does not stays as it is.
+func asObject(v pyjson.Value) pyjson.Value {
+	pairs, ok := pairsOf(v)
+	if v.Kind == pyjson.Object || !ok {
 		return v
 	}
-	out := pyjson.OfMembers()
-	for _, item := range v.Items {
-		pair := slices.Clone(item.Items)
-		for _, r := range item.Text {
-			pair = append(pair, pyjson.Of(string(r)))
-		}
-		for _, m := range item.Members {
-			pair = append(pair, pyjson.Of(m.Key))
-		}
-		if item.Kind == pyjson.Int || item.Kind == pyjson.Float || len(pair) != 2 || pair[0].Kind != pyjson.String {
+	var out pyjson.Members
+	for _, p := range pairs {
+		if p.key.Kind != pyjson.String {
 			return v
 		}
-		out.Set(pair[0].Text, pair[1])
+		out.Set(p.key.Text, p.value)
 	}
-	return out
+	return out.Object()
 }
 
-// pythonEqual is == between a literal and a value: there 1, 1.0 and True are
-// the same.
-func pythonEqual(a, b pyjson.Value) bool {
-	x, ok := numberOf(a)
-	y, also := numberOf(b)
-	if ok && also {
-		return x.Cmp(y) == 0
-	}
-	return a.Kind == b.Kind && pyjson.Equal(a, b)
-}
-
-func numberOf(v pyjson.Value) (*big.Float, bool) {
-	if v.Kind == pyjson.Bool {
+// equalText is the same for values that are equal in Python, where 1, 1.0 and
+// True are.
+func equalText(v pyjson.Value) string {
+	switch {
+	case v.Kind == pyjson.Bool:
 		v, _ = coerceInt(v)
+	case v.Kind == pyjson.Float && v.Num == math.Trunc(v.Num) && !math.IsInf(v.Num, 0):
+		n, _ := big.NewFloat(v.Num).Int(nil)
+		return n.String()
 	}
-	return bigOf(v)
+	return sortedText(v)
 }
