@@ -190,6 +190,16 @@ func (d *deliverer) send(t *target, e OutboxEntry) {
 	d.pump(t)
 }
 
+// encourage tries a target again at once: it has just been heard of.
+func (d *deliverer) encourage(address identity.Address) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := d.targets[address]; t != nil && t.pause > 0 {
+		t.pause, t.until = 0, time.Time{}
+		d.pump(t)
+	}
+}
+
 // backOff leaves a target alone for a while, twice as long each time.
 func (d *deliverer) backOff(t *target) {
 	t.pause = min(max(2*t.pause, firstPause), lastPause)

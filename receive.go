@@ -38,6 +38,9 @@ func (n *Node) deliver(ctx context.Context, f Frame) (Frame, error) {
 	if err != nil {
 		return Frame{}, err
 	}
+	if in.Proof == Signed {
+		n.deliverer.encourage(in.From)
+	}
 	return n.accept(ctx, in)
 }
 

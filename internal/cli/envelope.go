@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
-	"github.com/parley-agents/parley/spec"
 	"github.com/parley-agents/parley/wire/uagents"
 )
 
@@ -235,7 +233,7 @@ func seal(f *sealFlags, payload []byte) (*uagents.Envelope, error) {
 		}
 	}
 	if f.manifest != "" {
-		if f.schema, payload, err = conform(f, payload); err != nil {
+		if f.schema, payload, err = conformTo(f.manifest, f.model, payload); err != nil {
 			return nil, err
 		}
 	} else if !json.Valid(payload) {
@@ -253,25 +251,4 @@ func seal(f *sealFlags, payload []byte) (*uagents.Envelope, error) {
 		Target: target, Session: session, SchemaDigest: f.schema, ProtocolDigest: f.protocol, Payload: payload,
 		Expires: uint64(time.Now().Add(f.expires).Unix()), Nonce: binary.BigEndian.Uint64(nonce),
 	})
-}
-
-// conform checks a message against its model in a manifest.
-func conform(f *sealFlags, payload []byte) (schema string, text []byte, err error) {
-	manifest, err := os.ReadFile(f.manifest)
-	if err != nil {
-		return "", nil, err
-	}
-	model, err := modelOf(manifest, f.model)
-	if err != nil {
-		return "", nil, err
-	}
-	codec, err := uagents.NewCodec(model, nil)
-	if err != nil {
-		return "", nil, err
-	}
-	if text, err = codec.Normalize(payload); err != nil {
-		return "", nil, fault.In("payload", err)
-	}
-	schema, err = spec.Digest(model)
-	return schema, text, err
 }

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/run"
+	"github.com/parley-agents/parley/spec"
+	"github.com/parley-agents/parley/wire/uagents"
+)
+
+// messageFlags say which message goes where.
+type messageFlags struct {
+	from, schema, manifest, model string
+	timeout                       time.Duration
+}
+
+func (f *messageFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "name or address of the agent that speaks (default the node's first)")
+	flags.StringVar(&f.schema, "schema", "", "digest of the message's model")
+	flags.StringVar(&f.manifest, "manifest", "", "manifest that has the message's model")
+	flags.StringVar(&f.model, "model", "", "title of the model in the manifest")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to wait")
+	cmd.MarkFlagsMutuallyExclusive("schema", "manifest")
+	cmd.MarkFlagsOneRequired("schema", "manifest")
+	cmd.MarkFlagsRequiredTogether("manifest", "model")
+}
+
+func (f *messageFlags) request(cmd *cobra.Command, args []string) (*run.Request, error) {
+	to, err := identity.ParseAddress(args[0])
+	if err != nil {
+		return nil, fault.In("address", err)
+	}
+	payload, err := readInput(cmd, pathOrStdin(args[1:]))
+	if err != nil {
+		return nil, err
+	}
+	schema := f.schema
+	if f.manifest != "" {
+		if schema, payload, err = conformTo(f.manifest, f.model, payload); err != nil {
+			return nil, err
+		}
+	}
+	if !json.Valid(payload) {
+		return nil, fault.Errorf(fault.Malformed, "payload", "the message is not JSON")
+	}
+	return &run.Request{From: f.from, To: to, Schema: schema, Payload: payload, Timeout: f.timeout}, nil
+}
+
+// conformTo checks a message against its model in a manifest and writes it as
+// the model's own agents would.
+func conformTo(manifestPath, title string, payload []byte) (schema string, text []byte, err error) {
+	manifest, err := os.ReadFile(manifestPath)
+	if err != nil {
+		return "", nil, err
+	}
+	model, err := modelOf(manifest, title)
+	if err != nil {
+		return "", nil, err
+	}
+	codec, err := uagents.NewCodec(model, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	if text, err = codec.Normalize(payload); err != nil {
+		return "", nil, fault.In("payload", err)
+	}
+	schema, err = spec.Digest(model)
+	return schema, text, err
+}
+
+// through makes a call to the running node of the data folder.
+func through(ctx context.Context, data, method, path string, in, out any) error {
+	folder, err := dataFolder(data)
+	if err != nil {
+		return err
+	}
+	node, err := runningNode(folder)
+	if err != nil {
+		return err
+	}
+	return node.call(ctx, method, path, in, out)
+}
+
+func newSend() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "send ADDRESS [FILE]",
+		Short: "Send a message through a running node",
+		Long: `Send a message, JSON from a file or standard input, as an agent of a running
+node. The command returns when the peer has taken the message over, or when the
+time is up: then the message is stored and the node keeps trying.`,
+		Example: `  echo '{"message": "hello"}' | parley send agent1q… --schema model:29f7… --data data
+  parley send agent1q… note.json --manifest notes.json --model Note`,
+		Args: cobra.RangeArgs(1, 2),
+	}
+	var f messageFlags
+	f.add(cmd)
+	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		request, err := f.request(cmd, args)
+		if err != nil {
+			return err
+		}
+		var reply run.Reply
+		if err := through(cmd.Context(), *data, "POST", "send", request, &reply); err != nil {
+			return err
+		}
+		if *asJSON {
+			printJSON(cmd.OutOrStdout(), reply)
+			return nil
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", reply.State, reply.ID)
+		return err
+	}
+	return cmd
+}
+
+func newAsk() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ask ADDRESS [FILE]",
+		Short: "Send a message through a running node and print the reply",
+		Long: `Send a message, JSON from a file or standard input, as an agent of a running
+node, wait for the reply and print its JSON.`,
+		Example: `  echo '{"name": "Ada"}' | parley ask agent1q… --schema model:29f7… --data data`,
+		Args:    cobra.RangeArgs(1, 2),
+	}
+	var f messageFlags
+	f.add(cmd)
+	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		request, err := f.request(cmd, args)
+		if err != nil {
+			return err
+		}
+		var reply run.Reply
+		if err := through(cmd.Context(), *data, "POST", "ask", request, &reply); err != nil {
+			return err
+		}
+		if *asJSON {
+			printJSON(cmd.OutOrStdout(), reply)
+		} else {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", reply.Payload)
+		}
+		if reply.Schema == errorMessageDigest {
+			return errReported
+		}
+		return nil
+	}
+	return cmd
+}
+
+// errorMessageDigest is the model digest of ErrorMessage, known to every agent.
+const errorMessageDigest = "model:94cb082f79871c5e80a20637f935d233f0ce11a135d5a3a3c6071e81102a84d5"
+
+// isNotRunning tells "no node runs" from other failures.
+func isNotRunning(err error) bool {
+	coded, ok := errors.AsType[*fault.Error](err)
+	return ok && coded.Code == fault.NotFound && coded.Field == "data"
+}

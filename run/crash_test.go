@@ -1,0 +1,236 @@
+package run_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/run"
+	"github.com/parley-agents/parley/store/sqlite"
+)
+
+// The crash test has two processes exchange money while one or the other is
+// killed at random. Each payment leaves the ledger of the payer and enters that
+// of the payee; each is confirmed. In the end no coin is lost and none is made.
+
+type (
+	Pay struct {
+		Number int `json:"number"`
+		Amount int `json:"amount"`
+	}
+	Paid struct {
+		Number int `json:"number"`
+	}
+	ledger struct {
+		Balance   int
+		Sent      int // payments that left
+		Received  int
+		Confirmed int
+	}
+)
+
+const startBalance = 1_000_000
+
+func loadLedger(ctx context.Context, t *parley.Turn) (ledger, error) {
+	l, ok, err := parley.Load[ledger](ctx, t, "ledger")
+	if !ok {
+		l.Balance = startBalance
+	}
+	return l, err
+}
+
+// banker pays the peer until it has made so many payments, a few at a time.
+func banker(name string, peer identity.Address, payments int) *parley.Agent {
+	a := parley.NewAgent(name, &parley.AgentOptions{Key: bankerKey(name)})
+	parley.Handle(a, func(ctx context.Context, t *parley.Turn, in Pay) (Paid, error) {
+		l, err := loadLedger(ctx, t)
+		if err != nil {
+			return Paid{}, err
+		}
+		l.Balance += in.Amount
+		l.Received++
+		return Paid{in.Number}, parley.Save(t, "ledger", l)
+	})
+	parley.On(a, func(ctx context.Context, t *parley.Turn, _ Paid) error {
+		l, err := loadLedger(ctx, t)
+		if err != nil {
+			return err
+		}
+		l.Confirmed++
+		return parley.Save(t, "ledger", l)
+	})
+	a.Every(2*time.Millisecond, func(ctx context.Context, t *parley.Turn) error {
+		l, err := loadLedger(ctx, t)
+		if err != nil || l.Sent >= payments || l.Sent-l.Confirmed > 64 {
+			return err
+		}
+		amount := 1 + l.Sent%7
+		if err := t.Send(peer, Pay{Number: l.Sent, Amount: amount}); err != nil {
+			return err
+		}
+		l.Sent++
+		l.Balance -= amount
+		return parley.Save(t, "ledger", l)
+	})
+	return a
+}
+
+func bankerKey(name string) *identity.Key {
+	k, err := identity.FromSeed("crash test "+name, 0)
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+// TestMain makes the test binary a bank when it is asked to be one.
+func TestMain(m *testing.M) {
+	if name := os.Getenv("PARLEY_TEST_BANK"); name != "" {
+		bank(name)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func bank(name string) {
+	peerName := map[string]string{"north": "south", "south": "north"}[name]
+	peer := bankerKey(peerName).Address()
+	payments, _ := strconv.Atoi(os.Getenv("PARLEY_TEST_PAYMENTS"))
+	err := run.Run(context.Background(), &run.Options{
+		Data: os.Getenv("PARLEY_TEST_DATA"), Listen: os.Getenv("PARLEY_TEST_LISTEN"),
+		Resolve: map[identity.Address]string{peer: os.Getenv("PARLEY_TEST_PEER")},
+		Started: func(string) { fmt.Println("started") },
+	}, banker(name, peer, payments))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// A process is one of the two banks.
+type process struct {
+	t            *testing.T
+	name, data   string
+	listen, peer string
+	payments     int
+	cmd          *exec.Cmd
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), "PARLEY_TEST_BANK="+p.name, "PARLEY_TEST_DATA="+p.data, "PARLEY_TEST_LISTEN="+p.listen,
+		"PARLEY_TEST_PEER=http://"+p.peer+"/submit", "PARLEY_TEST_PAYMENTS="+strconv.Itoa(p.payments))
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != "started" {
+		p.t.Fatalf("%s does not start: %q %v", p.name, line, err)
+	}
+}
+
+func (p *process) kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	_ = p.cmd.Wait() // killed
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// read returns the ledger of a bank that does not run.
+func (p *process) read() ledger {
+	p.t.Helper()
+	store, err := sqlite.Open(filepath.Join(p.data, "parley.db"), nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer store.Close()
+	text, ok, err := store.Get(p.t.Context(), bankerKey(p.name).Address(), "ledger")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	l := ledger{Balance: startBalance}
+	if ok {
+		if err := json.Unmarshal(text, &l); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return l
+}
+
+func TestCrashLosesNothingAndDoublesNothing(t *testing.T) {
+	kills, seed := 20, uint64(20261115)
+	if os.Getenv("PARLEY_LONG") != "" {
+		kills = 200
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d, %d kills", seed, kills)
+	payments := 40 * kills
+	north := &process{t: t, name: "north", data: t.TempDir(), listen: freeAddress(t), payments: payments}
+	south := &process{t: t, name: "south", data: t.TempDir(), listen: freeAddress(t), payments: payments}
+	north.peer, south.peer = south.listen, north.listen
+	north.start()
+	south.start()
+	for range kills {
+		time.Sleep(time.Duration(20+random.IntN(180)) * time.Millisecond)
+		victim := north
+		if random.IntN(2) == 0 {
+			victim = south
+		}
+		victim.kill()
+		victim.start()
+	}
+	done := func() bool {
+		north.kill()
+		south.kill()
+		n, s := north.read(), south.read()
+		t.Logf("north %+v, south %+v", n, s)
+		complete := n.Sent == payments && s.Sent == payments && n.Confirmed == payments && s.Confirmed == payments
+		if !complete {
+			north.start()
+			south.start()
+		}
+		return complete
+	}
+	deadline := time.Now().Add(5 * time.Minute)
+	for wait := 2 * time.Second; !done(); {
+		if time.Now().After(deadline) {
+			t.Fatal("the payments do not come to an end")
+		}
+		time.Sleep(wait)
+	}
+	n, s := north.read(), south.read()
+	if n.Balance+s.Balance != 2*startBalance {
+		t.Errorf("%d coins in the end, %d in the beginning", n.Balance+s.Balance, 2*startBalance)
+	}
+	if n.Received != payments || s.Received != payments {
+		t.Errorf("received %d and %d payments, want %d each", n.Received, s.Received, payments)
+	}
+}

@@ -1,0 +1,216 @@
+// Package run is what an agent's author wants by default: flags, a data folder,
+// keys, a SQLite store, HTTP, signals.
+//
+//	func main() {
+//		hello := parley.NewAgent("hello", nil)
+//		parley.Handle(hello, greet)
+//		run.Main(hello)
+//	}
+package run
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/directory"
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/keystore"
+	"github.com/parley-agents/parley/store/sqlite"
+	"github.com/parley-agents/parley/transport/parleyhttp"
+)
+
+// Options say how a node is run. Nil means the defaults, which are those of the
+// flags of [Main].
+type Options struct {
+	Data     string                      // data folder; default "data" in the working folder
+	Listen   string                      // host:port; default 127.0.0.1:8000
+	Endpoint string                      // URL under which peers reach the node; default made from Listen
+	Resolve  map[identity.Address]string // addresses whose URLs are known
+	Almanac  string                      // base URL of an Almanac to ask for other addresses
+	Logger   *slog.Logger
+	Output   io.Writer // where the addresses are printed; default none
+
+	// Started is called once messages are taken, with the node's URL.
+	Started func(url string)
+}
+
+const (
+	defaultData   = "data"
+	defaultListen = "127.0.0.1:8000"
+	passphraseEnv = "PARLEY_PASSPHRASE"
+)
+
+// Main runs agents as a program: it reads the flags of the command line, serves
+// until it is interrupted, and ends the process.
+func Main(agents ...*parley.Agent) {
+	opts, err := parseFlags(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(0)
+	}
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = Run(ctx, opts, agents...)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (*Options, error) {
+	o := &Options{Output: os.Stdout, Resolve: make(map[identity.Address]string)}
+	flags := flag.NewFlagSet(filepath.Base(os.Args[0]), flag.ContinueOnError)
+	flags.StringVar(&o.Data, "data", defaultData, "`folder` for keys and messages")
+	flags.StringVar(&o.Listen, "listen", defaultListen, "`host:port` to take messages on")
+	flags.StringVar(&o.Endpoint, "endpoint", "", "`URL` under which peers reach this node (default made from -listen)")
+	flags.StringVar(&o.Almanac, "almanac", "", "base `URL` of an Almanac that knows other agents")
+	flags.Func("resolve", "`ADDRESS=URL` of a peer; may be repeated", func(text string) error {
+		address, url, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("expected ADDRESS=URL")
+		}
+		parsed, err := identity.ParseAddress(address)
+		o.Resolve[parsed] = url
+		return err
+	})
+	verbose := flags.Bool("v", false, "log what happens")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	level := slog.LevelWarn
+	if *verbose {
+		level = slog.LevelInfo
+	}
+	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return o, nil
+}
+
+// Run hosts agents until ctx ends. Agents without a key get the one that the
+// data folder keeps under their name, made on the first run.
+func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.defaults()
+	if err := giveKeys(o.Data, agents); err != nil {
+		return err
+	}
+	store, err := sqlite.Open(filepath.Join(o.Data, "parley.db"), nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	late := &lateHandler{}
+	node, transport, err := assemble(&o, store, late)
+	if err != nil {
+		return err
+	}
+	if err := node.Add(agents...); err != nil {
+		return err
+	}
+	manifests, err := node.Manifests()
+	if err != nil {
+		return err
+	}
+	for _, m := range manifests {
+		if err := late.Publish(ctx, m); err != nil {
+			return err
+		}
+	}
+	controls := &Control{URL: transport.URL(), Token: newToken(), PID: os.Getpid()}
+	late.control = (&control{node, store, agents, controls.Token}).handler()
+	remove, err := controls.publish(o.Data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	for _, a := range agents {
+		fmt.Fprintf(o.Output, "%s  %s\n", a.Name(), a.Address())
+	}
+	fmt.Fprintf(o.Output, "listening on %s\n", transport.URL())
+	if o.Started != nil {
+		o.Started(transport.URL())
+	}
+	return node.Run(ctx)
+}
+
+func (o *Options) defaults() {
+	if o.Data == "" {
+		o.Data = defaultData
+	}
+	if o.Listen == "" {
+		o.Listen = defaultListen
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Output == nil {
+		o.Output = io.Discard
+	}
+}
+
+// assemble wires a node to its store, its transport and what it resolves with.
+func assemble(o *Options, store parley.Store, almanac *lateHandler) (*parley.Node, *parleyhttp.Transport, error) {
+	transport, err := parleyhttp.New(&parleyhttp.Options{Listen: o.Listen, Logger: o.Logger, Handlers: almanac.mounts()})
+	if err != nil {
+		return nil, nil, err
+	}
+	endpoint := o.Endpoint
+	if endpoint == "" {
+		endpoint = transport.URL() + "/submit"
+	}
+	resolvers := []parley.Resolver{parley.Static(o.Resolve), almanac}
+	if o.Almanac != "" {
+		resolvers = append(resolvers, directory.NewClient(o.Almanac))
+	}
+	node, err := parley.NewNode(&parley.NodeOptions{
+		Store: store, Transports: []parley.Transport{transport}, Logger: o.Logger,
+		Resolver: parley.Resolvers(resolvers...), Finder: almanac, Endpoints: []parley.Endpoint{{URL: endpoint, Weight: 1}},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	almanac.Almanac = directory.NewAlmanac(store, node, o.Logger)
+	return node, transport, nil
+}
+
+// giveKeys loads or makes the keys of agents that have none.
+func giveKeys(data string, agents []*parley.Agent) error {
+	var store *keystore.Store
+	for _, a := range agents {
+		if a.Address() != "" {
+			continue
+		}
+		if store == nil {
+			var err error
+			if store, err = keystore.Open(data); err != nil {
+				return err
+			}
+		}
+		key, err := store.Get(a.Name(), os.Getenv(passphraseEnv))
+		if fault.CodeOf(err) == fault.NotFound {
+			_, err = store.New(a.Name(), &keystore.Options{Passphrase: os.Getenv(passphraseEnv)})
+			if err == nil {
+				key, err = store.Get(a.Name(), os.Getenv(passphraseEnv))
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("the key of %s: %w", a.Name(), err)
+		}
+		a.SetKey(key)
+	}
+	return nil
+}
