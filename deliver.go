@@ -39,7 +39,6 @@ type target struct {
 	spilled bool // the store has more than the queue
 	until   time.Time
 	pause   time.Duration // after the last failure
-	dedups  bool          // it has shown that it drops repeats
 }
 
 const (
@@ -170,7 +169,7 @@ func (d *deliverer) refill(t *target) {
 
 // send tries one message and records what became of it.
 func (d *deliverer) send(t *target, e OutboxEntry) {
-	outcome, event, ok := d.attempt(t, &e)
+	outcome, event, ok := d.attempt(&e)
 	if ok {
 		d.settle(e, outcome, event)
 	}
@@ -213,7 +212,7 @@ func (d *deliverer) backOff(t *target) {
 }
 
 // attempt tries a message once. ok is false if the node is stopping.
-func (d *deliverer) attempt(t *target, e *OutboxEntry) (outcome Outcome, event string, ok bool) {
+func (d *deliverer) attempt(e *OutboxEntry) (outcome Outcome, event string, ok bool) {
 	outcome = Outcome{ID: e.ID, Attempts: e.Attempts + 1}
 	if !time.Now().Before(e.Deadline) {
 		outcome.State, outcome.Reason = Failed, &DeliveryError{Code: fault.Expired, Text: "the deadline has passed"}
@@ -228,7 +227,7 @@ func (d *deliverer) attempt(t *target, e *OutboxEntry) (outcome Outcome, event s
 	case <-d.work.Done():
 		return outcome, "", false
 	}
-	err := d.transmit(t, e)
+	err := d.transmit(e)
 	switch {
 	case err == nil:
 		outcome.State = Delivered
@@ -237,7 +236,7 @@ func (d *deliverer) attempt(t *target, e *OutboxEntry) (outcome Outcome, event s
 		return outcome, "", false
 	}
 	outcome.Reason = err
-	again := err.Code == fault.Unavailable || err.Code == fault.Unknown && (e.Repeats || t.dedups)
+	again := err.Code == fault.Unavailable || err.Code == fault.Unknown && (e.Repeats || d.node.peers.dedups(d.work, e.Message.To))
 	if !again {
 		outcome.State = Failed
 		return outcome, "dead", true
@@ -248,7 +247,7 @@ func (d *deliverer) attempt(t *target, e *OutboxEntry) (outcome Outcome, event s
 }
 
 // transmit hands a message to its target, wherever that is.
-func (d *deliverer) transmit(t *target, e *OutboxEntry) *DeliveryError {
+func (d *deliverer) transmit(e *OutboxEntry) *DeliveryError {
 	ctx, cancel := context.WithDeadline(d.work, e.Deadline)
 	defer cancel()
 	if len(e.Sealed) == 0 {
@@ -264,7 +263,7 @@ func (d *deliverer) transmit(t *target, e *OutboxEntry) *DeliveryError {
 		if transport == nil {
 			continue
 		}
-		if last = d.transmitTo(ctx, t, transport, endpoint.URL, e); last == nil || last.Code == fault.Unknown {
+		if last = d.transmitTo(ctx, transport, endpoint.URL, e); last == nil || last.Code == fault.Unknown {
 			return last
 		}
 	}
@@ -287,7 +286,7 @@ func (n *Node) transportTo(endpoint string) Transport {
 	return nil
 }
 
-func (d *deliverer) transmitTo(ctx context.Context, t *target, transport Transport, url string, e *OutboxEntry) *DeliveryError {
+func (d *deliverer) transmitTo(ctx context.Context, transport Transport, url string, e *OutboxEntry) *DeliveryError {
 	if !e.Sync {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, sendTimeout)
@@ -295,9 +294,7 @@ func (d *deliverer) transmitTo(ctx context.Context, t *target, transport Transpo
 	}
 	reply, err := transport.Send(ctx, url, Frame{Body: e.Sealed, Sync: e.Sync})
 	if reply.Deduplicates {
-		d.mu.Lock()
-		t.dedups = true
-		d.mu.Unlock()
+		d.node.peers.learn(d.work, e.Message.To)
 	}
 	if err != nil {
 		if known, ok := errors.AsType[*DeliveryError](err); ok {

@@ -256,7 +256,7 @@ func TestU7RepeatsAreHandledOnce(t *testing.T) {
 		if err != nil {
 			return Pong{}, err
 		}
-		return Pong{in.Text}, parley.Save(turn, "n", n+1)
+		return Pong(in), parley.Save(turn, "n", n+1)
 	})
 	w.start("b", &parley.NodeOptions{Store: store}, bob)
 	body := sealed(t, key(t, "eve"), bob.Address(), digestOf[Ping](t), `{"text": "once"}`, nil)
@@ -287,7 +287,7 @@ func TestU10ASlowHandlerDelaysOnlyItsOwnDialogue(t *testing.T) {
 		if in.Text == "slow" {
 			<-release
 		}
-		return Pong{in.Text}, nil
+		return Pong(in), nil
 	})
 	w.start("b", nil, bob)
 	eve, carol := key(t, "eve"), key(t, "carol")

@@ -141,6 +141,7 @@ func (n *Node) commitInTurn(ctx context.Context, a *Agent, b *Batch) error {
 	var ids []string
 	for _, e := range b.Outbox {
 		if s, ok := a.stepOf(e.Message.Schema, e.Dialogue, e.ID, true); ok {
+			s.move.ReplyTo = e.InReply
 			steps = append(steps, s)
 			ids = append(ids, s.dialogue)
 		}

@@ -62,6 +62,7 @@ type Node struct {
 	verifier  *identity.Verifier
 	values    *valueTable
 	deliverer *deliverer
+	peers     *knownPeers
 	waiters   waiters
 	asks      asks
 	dialogues dialogueLocks
@@ -93,6 +94,7 @@ func NewNode(opts *NodeOptions) (*Node, error) {
 	n.opts.MaxSending = orDefault(n.opts.MaxSending, defaultMaxSending)
 	n.values = newValueTable(n.opts.Store)
 	n.deliverer = newDeliverer(n)
+	n.peers = newKnownPeers(n.opts.Store)
 	return n, nil
 }
 

@@ -40,6 +40,9 @@ func (n *Node) deliver(ctx context.Context, f Frame) (Frame, error) {
 	}
 	if in.Proof == Signed {
 		n.deliverer.encourage(in.From)
+		if f.Deduplicates {
+			n.peers.learn(ctx, in.From)
+		}
 	}
 	return n.accept(ctx, in)
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -322,10 +323,8 @@ func (a *Almanac) search(r *http.Request, body []byte) (any, error) {
 func (a *Almanac) speaking(ctx context.Context, protocol string, limit int) ([]entry, error) {
 	var found []entry
 	speaks := func(e entry) bool {
-		for _, p := range e.Protocols {
-			if p == protocol {
-				return e.Status == "active"
-			}
+		if slices.Contains(e.Protocols, protocol) {
+			return e.Status == "active"
 		}
 		return false
 	}

@@ -185,8 +185,8 @@ func Variants(t reflect.Type) ([]reflect.Type, bool) {
 		return nil, false
 	}
 	var variants []reflect.Type
-	for i := range method.In(0).NumIn() {
-		variants = append(variants, method.In(0).In(i))
+	for in := range method.In(0).Ins() {
+		variants = append(variants, in)
 	}
 	return variants, true
 }

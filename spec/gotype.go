@@ -118,8 +118,8 @@ func (g *goReader) record(t reflect.Type, placeName string) *Record {
 }
 
 func hasHiddenField(t reflect.Type) bool {
-	for i := range t.NumField() {
-		if f := t.Field(i); !f.IsExported() && !f.Anonymous && f.Name != "_" {
+	for f := range t.Fields() {
+		if !f.IsExported() && !f.Anonymous && f.Name != "_" {
 			return true
 		}
 	}

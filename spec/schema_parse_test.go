@@ -119,7 +119,7 @@ func TestParseSchemaRecoversTypes(t *testing.T) {
 func usedIn(text, definitions string) string {
 	head, rest, _ := strings.Cut(definitions, "{\n")
 	var used []string
-	for _, line := range strings.Split(strings.TrimSuffix(rest, "}"), ",\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",\n") {
 		key := strings.Split(line, `"`)[1]
 		if strings.Contains(text, "#/definitions/"+key+`"`) {
 			used = append(used, line)

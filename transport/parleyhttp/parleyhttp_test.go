@@ -164,7 +164,9 @@ func TestAnswersOfPeers(t *testing.T) {
 		{"too many", status(429, ""), fault.Unavailable, "429", 0},
 		{"broken", status(500, "Internal Server Error"), fault.Unknown, "Internal Server Error", 0},
 		{"refused", status(400, `{"error": "unable to route envelope"}`), fault.Refused, "unable to route envelope", 0},
-		{"moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) }, fault.Refused, "307", 0},
+		{"moved", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		}, fault.Refused, "307", 0},
 		{"reset", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, fault.Unknown, "", 0},
 		{"hangs", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body); <-r.Context().Done() }, fault.Unknown, "", 200 * time.Millisecond},
 		{"garbage", func(w http.ResponseWriter, _ *http.Request) {
