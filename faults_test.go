@@ -430,3 +430,65 @@ func TestU17ARefusedValueLeavesEverythingAsItWas(t *testing.T) {
 		t.Errorf("a = %s (%v), want what it was", value, err)
 	}
 }
+
+// pythonLike answers as the Python library does: on the connection, unsigned.
+func (w *world) pythonLike(name string, k *identity.Key) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	transport := w.net.Join(name)
+	transport.Forgetful = true
+	go func() {
+		done <- transport.Serve(ctx, func(_ context.Context, f parley.Frame) (parley.Frame, error) {
+			e, err := uagents.Decode(f.Body)
+			if err != nil || !f.Sync {
+				return parley.Frame{}, err
+			}
+			reply := &uagents.Envelope{Version: 1, Sender: e.Target, Target: e.Sender, Session: e.Session, SchemaDigest: digestOf[Pong](w.t)}
+			reply.SetPayload([]byte(`{"text": "unsigned"}`))
+			return parley.Frame{Body: reply.Encode()}, nil
+		})
+	}()
+	w.t.Cleanup(func() { cancel(); <-done })
+	w.mu.Lock()
+	w.urls[k.Address()] = "mem://" + name
+	w.mu.Unlock()
+}
+
+// Parley signs its replies: replyText verifies them in all tests above. Unsigned
+// ones are believed on a connection of our own, unless the node says otherwise.
+func TestU9UnsignedRepliesOnlyWhereTheyAreAllowed(t *testing.T) {
+	w := newWorld(t)
+	peer := key(t, "python-like")
+	w.pythonLike("p", peer)
+	trusting, strict := agent(t, "trusting"), agent(t, "strict")
+	w.start("t", nil, trusting)
+	w.start("s", &parley.NodeOptions{RefuseUnsignedReplies: true}, strict)
+
+	pong, err := parley.Ask[Pong](t.Context(), trusting, peer.Address(), Ping{})
+	if err != nil || pong.Text != "unsigned" {
+		t.Errorf("by default: %+v, %v", pong, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if pong, err := parley.Ask[Pong](ctx, strict, peer.Address(), Ping{}); err == nil {
+		t.Errorf("believed although the node refuses unsigned replies: %+v", pong)
+	}
+}
+
+// With no registry to be found, an agent starts at once.
+func TestU16StartUpWaitsForNobody(t *testing.T) {
+	w := newWorld(t)
+	a := agent(t, "alone")
+	ran := make(chan struct{})
+	a.OnStart(func(_ context.Context, turn *parley.Turn) error {
+		close(ran)
+		return turn.Send(key(t, "unknown to all").Address(), Note{"is anybody there?"})
+	})
+	start := time.Now()
+	w.start("a", nil, a)
+	<-ran
+	if took := time.Since(start); took > 10*time.Second { // the peer needs 33 s
+		t.Errorf("start-up took %s", took)
+	}
+}

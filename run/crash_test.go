@@ -185,7 +185,7 @@ func (p *process) read() ledger {
 	return l
 }
 
-func TestCrashLosesNothingAndDoublesNothing(t *testing.T) {
+func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 	kills, seed := 20, uint64(20261115)
 	if os.Getenv("PARLEY_LONG") != "" {
 		kills = 200
