@@ -3,7 +3,7 @@ package parleyhttp
 import (
 	"errors"
 	"net/http"
-	"strings"
+	"strconv"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
@@ -11,119 +11,202 @@ import (
 	"github.com/parley-agents/parley/internal/pyjson"
 )
 
-// route answers requests for the routes of agents and for what the library
-// itself serves beside /submit. It reports whether the path was one of them.
-func (s *server) route(w http.ResponseWriter, r *http.Request, host parley.Host, peer string) bool {
-	own := s.ownRoutes(host, r.Method, r.URL.Path)
-	routes := append(host.Routes(r.Method, r.URL.Path), own...)
+// maxMessages is how many messages the peers' page of them holds.
+const maxMessages = 1000
+
+// serveRoute answers requests for the routes of agents and for what every agent
+// tells about itself; false says that the request is for neither.
+func (r *request) serveRoute() bool {
+	host := r.server.host
+	if host == nil {
+		return false
+	}
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == "/agent_info":
+		r.agentInfo(host)
+		return true
+	case r.Method == http.MethodGet && r.URL.Path == "/messages":
+		r.messages(host)
+		return true
+	}
+	routes := host.Routes(r.Method, r.URL.Path)
 	if len(routes) == 0 {
 		return false
 	}
-	if r.URL.Path == "/messages" && !isLoopback(peer) {
-		answerError(w, http.StatusForbidden, "forbidden")
-		return true
+	if i, ok := r.choose(len(routes), func(i int) identity.Address { return routes[i].Agent }); ok {
+		r.route(routes[i])
 	}
-	chosen := &routes[0]
-	if len(routes) > 1 {
-		wanted := r.Header.Get(addressHeader)
-		if wanted == "" {
-			answer(w, http.StatusBadRequest, struct {
-				Error   string `json:"error"`
-				Message string `json:"message"`
-			}{"missing header: x-uagents-address", "Multiple handlers found for REST endpoint."})
-			return true
-		}
-		chosen = nil
-		for i := range routes {
-			if routes[i].Agent == identity.Address(wanted) {
-				chosen = &routes[i]
-			}
-		}
-		if chosen == nil {
-			answerError(w, http.StatusNotFound, "not found")
-			return true
-		}
-	}
-	s.call(w, r, chosen)
 	return true
 }
 
-func (s *server) call(w http.ResponseWriter, r *http.Request, route *parley.Route) {
+// choose picks the owner of a path that n agents have, or answers why it cannot.
+func (r *request) choose(n int, address func(int) identity.Address) (int, bool) {
+	if n == 1 {
+		return 0, true
+	}
+	if n > 1 && !r.has(headerAddress) {
+		r.answer(http.StatusBadRequest, typeJSON,
+			[]byte(`{"error": "missing header: x-uagents-address", "message": "Multiple handlers found for REST endpoint."}`))
+		return 0, false
+	}
+	named := identity.Address(r.last(headerAddress))
+	for i := range n {
+		if address(i) == named {
+			return i, true
+		}
+	}
+	r.refuse(http.StatusNotFound, "not found")
+	return 0, false
+}
+
+func (r *request) route(route parley.Route) {
 	var body []byte
-	if r.Method == http.MethodPost {
-		var ok bool
-		if body, ok = s.body(w, r); !ok {
+	if r.Method != http.MethodGet {
+		read, release, ok := r.readBody()
+		defer release()
+		if !ok {
 			return
 		}
-		if len(body) == 0 {
-			answerError(w, http.StatusBadRequest, "No request body found")
+		if len(read) == 0 {
+			r.refuse(http.StatusBadRequest, "No request body found")
 			return
 		}
+		body = read
 	}
-	response, err := route.Serve(r.Context(), body)
-	if err == nil {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(response) // the caller has gone if this fails
+	ctx, cancel := r.context(false)
+	defer cancel()
+	response, err := route.Serve(ctx, body)
+	if err != nil {
+		r.failRoute(err)
 		return
 	}
-	coded, ok := errors.AsType[*fault.Error](err)
-	if ok && coded.Code == fault.Malformed {
-		answer(w, http.StatusBadRequest, validationError(coded))
-		return
-	}
-	if ok && coded.Code != fault.Internal {
-		answerError(w, http.StatusBadRequest, coded.Text)
-		return
-	}
-	s.t.opts.Logger.Error("a route failed", "path", route.Path, "error", err)
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = w.Write([]byte("Internal Server Error")) // as above
+	r.answer(http.StatusOK, typeJSON, response)
 }
 
-// A refusal is a validation error in the form of the peers.
-type refusal struct {
-	Loc  []string `json:"loc"`
-	Msg  string   `json:"msg"`
-	Type string   `json:"type"`
+// failRoute answers an error of a route. A route is the author's own interface,
+// so codes have the status that HTTP has for them.
+func (r *request) failRoute(err error) {
+	e, ok := errors.AsType[*parley.Error](err)
+	if !ok {
+		e = &fault.Error{Code: fault.Internal}
+	}
+	r.blame(e)
+	switch e.Code {
+	case fault.Malformed:
+		r.answer(http.StatusBadRequest, typeJSON, validationError(e))
+	case fault.Unverified, fault.Forbidden:
+		r.refuse(http.StatusForbidden, e.Text)
+	case fault.NotFound, fault.Unhandled:
+		r.refuse(http.StatusNotFound, e.Text)
+	case fault.Conflict, fault.OutOfTurn:
+		r.refuse(http.StatusConflict, e.Text)
+	case fault.Expired:
+		r.refuse(http.StatusGone, e.Text)
+	case fault.TooLarge:
+		r.refuse(http.StatusRequestEntityTooLarge, e.Text)
+	case fault.Refused:
+		r.refuse(http.StatusUnprocessableEntity, e.Text)
+	case fault.Unavailable:
+		r.refuse(http.StatusServiceUnavailable, e.Text)
+	case fault.Unsupported: // the response has no form in its own schema
+		r.server.opts.Logger.Error("a route failed", "path", r.URL.Path, "error", err)
+		r.refuse(http.StatusInternalServerError, "Handler response does not match response schema.")
+	default:
+		r.server.opts.Logger.Error("a route failed", "path", r.URL.Path, "error", err)
+		r.answer(http.StatusInternalServerError, typeText, []byte("Internal Server Error"))
+	}
 }
 
-func validationError(err *fault.Error) refusal {
-	v := refusal{Loc: []string{"__root__"}, Msg: err.Text, Type: "value_error"}
-	if err.Field != "" {
-		v.Loc = strings.Split(err.Field, ".")
+// chooseAgent picks the agent that a page is about.
+func (r *request) chooseAgent(host parley.Host) (parley.AgentInfo, bool) {
+	if named := identity.Address(r.last(headerAddress)); named != "" { // a node may have very many
+		if info, ok := host.Agent(named); ok {
+			return info, true
+		}
 	}
-	switch {
-	case strings.Contains(err.Text, "the field is required"):
-		v.Msg, v.Type = "field required", "value_error.missing"
-	case strings.HasPrefix(err.Text, "expected an integer"):
-		v.Msg, v.Type = "value is not a valid integer", "type_error.integer"
-	case strings.Contains(err.Text, "of the JSON text"):
-		v.Type = "value_error.jsondecode"
-	}
-	return v
-}
-
-// ownRoutes are what the library serves for each agent.
-func (s *server) ownRoutes(host parley.Host, method, path string) []parley.Route {
-	if method != http.MethodGet || path != "/agent_info" && path != "/messages" {
-		return nil
-	}
-	var routes []parley.Route
+	var first []parley.AgentInfo
 	for info := range host.Agents() {
-		route := parley.Route{Agent: info.Address, Method: method, Path: path}
-		if path == "/agent_info" {
-			route.Serve = s.agentInfo(info)
-		} else {
-			route.Serve = messages(host, info.Address)
+		if first = append(first, info); len(first) == 2 {
+			break
 		}
-		routes = append(routes, route)
 	}
-	return routes
+	i, ok := r.choose(len(first), func(i int) identity.Address { return first[i].Address })
+	if !ok {
+		return parley.AgentInfo{}, false
+	}
+	return first[i], true
 }
 
-// pythonic lays JSON text out as Python's json.dumps does.
-func pythonic(text []byte) ([]byte, error) {
-	v, err := pyjson.Parse(text, nil)
-	return pyjson.Append(nil, v, pyjson.Spaced), err
+func (r *request) agentInfo(host parley.Host) {
+	info, ok := r.chooseAgent(host)
+	if !ok {
+		return
+	}
+	var endpoints, protocols []pyjson.Value
+	for _, e := range info.Endpoints {
+		endpoints = append(endpoints, pyjson.OfMembers(member("url", pyjson.Of(e.URL)), member("weight", integer(int64(e.Weight)))))
+	}
+	for _, digest := range info.Protocols {
+		protocols = append(protocols, pyjson.Of(digest))
+	}
+	r.answerValue(pyjson.OfMembers(
+		member("address", pyjson.Of(string(info.Address))),
+		member("endpoints", pyjson.OfItems(endpoints...)),
+		member("protocols", pyjson.OfItems(protocols...)),
+		member("agent_type", pyjson.Of("custom")),
+		member("metadata", pyjson.OfMembers()),
+		member("prefix", pyjson.Of("agent")),
+		member("port", integer(int64(r.server.transport.port()))),
+	))
+}
+
+// messages shows what an agent has sent and received, to this machine only.
+func (r *request) messages(host parley.Host) {
+	if !r.local() {
+		r.refuse(http.StatusForbidden, "forbidden")
+		return
+	}
+	info, ok := r.chooseAgent(host)
+	if !ok {
+		return
+	}
+	ctx, cancel := r.context(true)
+	defer cancel()
+	records, err := host.Messages(ctx, info.Address, maxMessages)
+	if err != nil {
+		r.failRoute(err)
+		return
+	}
+	envelopes := make([]pyjson.Value, 0, len(records))
+	for _, record := range records {
+		m := record.Message
+		envelopes = append(envelopes, pyjson.OfMembers(
+			member("timestamp", integer(record.Time.Unix())),
+			member("version", integer(1)),
+			member("sender", pyjson.Of(string(m.From))),
+			member("target", pyjson.Of(string(m.To))),
+			member("session", pyjson.Of(m.Session)),
+			member("schema_digest", pyjson.Of(m.Schema)),
+			member("protocol_digest", orNull(m.Protocol)),
+			member("payload", pyjson.Of(string(m.Payload))),
+		))
+	}
+	r.answerValue(pyjson.OfMembers(member("envelopes", pyjson.OfItems(envelopes...))))
+}
+
+func (r *request) answerValue(v pyjson.Value) {
+	r.answer(http.StatusOK, typeJSON, pyjson.Append(nil, v, pyjson.Spaced))
+}
+
+func member(key string, value pyjson.Value) pyjson.Member {
+	return pyjson.Member{Key: key, Value: value}
+}
+
+func integer(n int64) pyjson.Value { return pyjson.OfInt(strconv.FormatInt(n, 10)) }
+
+func orNull(text string) pyjson.Value {
+	if text == "" {
+		return pyjson.Value{}
+	}
+	return pyjson.Of(text)
 }
