@@ -73,39 +73,38 @@ func transcriptAgents(t *testing.T) (alpha, beta *parley.Agent) {
 // deliberate are the transcripts that Parley answers in another way, with the
 // reason; the number is that of the fault that is promised away.
 var deliberate = map[string]string{
-	"valid async already expired (accepted)":             "U6: expired envelopes are refused",
-	"sync expired in the past":                           "U6: expired envelopes are refused",
-	"sync handler never replies, expires in 2s":          "U6: recorded long ago, it has expired",
-	"sync unknown schema, expires in 2s":                 "U6: recorded long ago, it has expired",
-	"sync after malformed payload":                       "U6: recorded long ago, it has expired",
-	"payload not base64 characters":                      "U8: base64 has one spelling",
-	"payload bad padding":                                "U21: 400 with the reason, not 500",
-	"payload base64 of non-utf8":                         "U8: the schema digest is no digest",
-	"63-byte signature":                                  "the text leaks Python internals; ours says what was expected",
-	"negative expires":                                   "the text leaks Python internals; refused as no envelope",
-	"sync sender 'user' literal":                         "U8: an address has a fixed form",
-	"REST post invalid json":                             "the text leaks Python internals",
-	"REST post two errors (last one reported)":           "the first error is reported",
-	"REST response not matching":                         "no such handler compiles in Go",
-	"REST response None":                                 "no such handler compiles in Go",
-	"REST datetime in response":                          "U21: all types encode",
-	"bureau REST single owner":                           "U21: all types encode",
-	"agent_info":                                         "the protocols of this agent lack the quota protocol",
-	"agent_info from non-loopback":                       "as above",
-	"messages":                                           "times differ",
-	"messages with X-Forwarded-For":                      "times differ",
-	"messages from loopback with X-Forwarded-For remote": "U21: proxy headers of strangers count for nothing",
-	"bureau messages alpha":                              "times differ",
-	"bureau agent_info beta":                             "endpoints differ",
-	"sync quota 1":                                       "quotas come with their own package",
-	"sync quota 2":                                       "quotas come with their own package",
-	"sync quota 3 exceeds 2 per minute":                  "quotas come with their own package",
-	"sync acl default False":                             "quotas come with their own package",
-	"connect without body":                               "there is no Agentverse to connect to: 404",
-	"connect missing fields":                             "there is no Agentverse to connect to: 404",
-	"disconnect missing fields":                          "there is no Agentverse to connect to: 404",
-	"connect from non-loopback":                          "there is no Agentverse to connect to: 404",
-	"messages from non-loopback":                         "recorded from another address",
+	"valid async already expired (accepted)":    "U6: expired envelopes are refused",
+	"sync expired in the past":                  "U6: expired envelopes are refused",
+	"sync handler never replies, expires in 2s": "U6: recorded long ago, it has expired",
+	"sync unknown schema, expires in 2s":        "U6: recorded long ago, it has expired",
+	"sync after malformed payload":              "U6: recorded long ago, it has expired",
+	"payload not base64 characters":             "U8: base64 has one spelling",
+	"payload bad padding":                       "U21: 400 with the reason, not 500",
+	"payload base64 of non-utf8":                "U8: the schema digest is no digest",
+	"63-byte signature":                         "the text leaks Python internals; ours says what was expected",
+	"negative expires":                          "the text leaks Python internals; refused as no envelope",
+	"sync sender 'user' literal":                "U8: an address has a fixed form",
+	"REST post invalid json":                    "the text leaks Python internals",
+	"REST post two errors (last one reported)":  "the first error is reported",
+	"REST response not matching":                "no such handler compiles in Go",
+	"REST response None":                        "no such handler compiles in Go",
+	"REST datetime in response":                 "U21: all types encode",
+	"bureau REST single owner":                  "U21: all types encode",
+	"agent_info":                                "the protocols of this agent lack the quota protocol",
+	"agent_info from non-loopback":              "as above",
+	"messages":                                  "times differ",
+	"messages with X-Forwarded-For":             "times differ",
+	"bureau messages alpha":                     "times differ",
+	"bureau agent_info beta":                    "endpoints differ",
+	"sync quota 1":                              "quotas come with their own package",
+	"sync quota 2":                              "quotas come with their own package",
+	"sync quota 3 exceeds 2 per minute":         "quotas come with their own package",
+	"sync acl default False":                    "quotas come with their own package",
+	"connect without body":                      "there is no Agentverse to connect to: 404",
+	"connect missing fields":                    "there is no Agentverse to connect to: 404",
+	"disconnect missing fields":                 "there is no Agentverse to connect to: 404",
+	"connect from non-loopback":                 "there is no Agentverse to connect to: 404",
+	"messages from non-loopback":                "recorded from another address",
 }
 
 type transcript struct {
@@ -174,6 +173,9 @@ func serveTranscripts(t *testing.T, agents ...*parley.Agent) (address string) {
 	t.Helper()
 	transport, err := parleyhttp.New(&parleyhttp.Options{Listen: "127.0.0.1:0"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := transport.Listen(); err != nil {
 		t.Fatal(err)
 	}
 	n, err := parley.NewNode(&parley.NodeOptions{Store: memory.New(), Transports: []parley.Transport{transport}})

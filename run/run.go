@@ -168,6 +168,9 @@ func assemble(o *Options, store parley.Store, almanac *lateHandler) (*parley.Nod
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := transport.Listen(); err != nil {
+		return nil, nil, err
+	}
 	endpoint := o.Endpoint
 	if endpoint == "" {
 		endpoint = transport.URL() + "/submit"
