@@ -26,9 +26,9 @@ func trim(t *testing.T, s parley.Store) {
 	now := time.Now()
 	b := &parley.Batch{Agent: alice}
 	b.Marks = []parley.Mark{{ID: "expired", Expires: noon.Add(-time.Second)}, {ID: "valid", Expires: noon.Add(time.Second)}, {ID: "for ever"}}
-	for i, age := range []time.Duration{time.Hour, -time.Hour, 2 * time.Hour, 0} { // not in order of time
+	for i, at := range []time.Time{noon.Add(-time.Hour), noon.Add(time.Hour), {}, noon} { // not in order of time
 		r, d := record("received", i), letter(fmt.Sprint(i), i)
-		r.Time, d.Time = noon.Add(-age), noon.Add(-age)
+		r.Time, d.Time = at, at
 		b.Log, b.Bury = append(b.Log, r), append(b.Bury, d)
 	}
 	for i, state := range []parley.OutboxState{parley.Pending, parley.Held, parley.Delivered, parley.Failed} {
