@@ -30,10 +30,10 @@ const (
 func BenchmarkCommit(b *testing.B) {
 	for _, committers := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("committers=%d", committers), func(b *testing.B) {
-			s := openBench(b, b.TempDir())
+			s := openIn(b, b.TempDir(), nil)
 			batches := make([]*parley.Batch, b.N)
 			for i := range batches {
-				batches[i] = received(i)
+				batches[i] = received()
 			}
 			raw := newRawLog(b)
 			start := time.Now()
@@ -60,16 +60,6 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-func openBench(b *testing.B, dir string) *sqlite.Store {
-	b.Helper()
-	s, err := sqlite.Open(filepath.Join(dir, "parley.db"), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { s.Close() })
-	return s
-}
-
 var random = rand.New(rand.NewPCG(1, 2))
 
 func randomID() string {
@@ -81,7 +71,7 @@ func randomID() string {
 }
 
 // received is what a node commits for a message, but for the log.
-func received(int) *parley.Batch {
+func received() *parley.Batch {
 	id, session := randomID(), randomID()
 	m := parley.Message{
 		From: benchPeer, To: benchAgent, Session: session, Proof: parley.Signed,
@@ -176,4 +166,66 @@ func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkDialogues measures what a commit costs that moves one of many stored
+// dialogues on, beside taking a message over. It should be the same for few and
+// for a million, which are only tried when there is time (PARLEY_LONG).
+func BenchmarkDialogues(b *testing.B) {
+	for _, stored := range []int{10, 1_000_000} {
+		var s *sqlite.Store
+		dir, versions := b.TempDir(), make([]int64, stored)
+		b.Run(fmt.Sprintf("stored=%d", stored), func(b *testing.B) {
+			if stored > 1000 && !long {
+				b.Skip("PARLEY_LONG is not set")
+			}
+			if s == nil { // b.Run calls this several times
+				s = fillDialogues(b, dir, stored)
+			}
+			benchDialogues(b, s, versions)
+		})
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+func benchDialogues(b *testing.B, s *sqlite.Store, versions []int64) {
+	b.Helper()
+	batches := make([]*parley.Batch, b.N)
+	for i := range batches {
+		n := random.IntN(len(versions))
+		versions[n]++
+		batches[i] = received()
+		batches[i].Dialogues = []parley.DialogueRecord{{ID: dialogueName(n), Version: versions[n] + 1, State: make([]byte, 200)}}
+	}
+	before := cpuTime()
+	b.ResetTimer()
+
+	for _, batch := range batches {
+		mustCommit(b, s, batch)
+	}
+
+	b.StopTimer()
+	b.ReportMetric(float64((cpuTime()-before).Nanoseconds())/float64(b.N)/1000, "cpu-µs/op")
+}
+
+func dialogueName(n int) string {
+	return fmt.Sprintf("%s/%032x", benchPeer, uint64(n)*0x9E3779B97F4A7C15)
+}
+
+func fillDialogues(b *testing.B, dir string, count int) *sqlite.Store {
+	b.Helper()
+	s, err := sqlite.Open(filepath.Join(dir, "parley.db"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := 0; n < count; n += 1000 {
+		batch := &parley.Batch{Agent: benchAgent}
+		for i := n; i < min(n+1000, count); i++ {
+			batch.Dialogues = append(batch.Dialogues, parley.DialogueRecord{ID: dialogueName(i), Version: 1, State: make([]byte, 200)})
+		}
+		mustCommit(b, s, batch)
+	}
+	return s
 }

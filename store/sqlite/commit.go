@@ -17,7 +17,9 @@ func (w *writer) apply(agent int64, b *parley.Batch, now time.Time) error {
 		if err := w.mark(agent, &b.Marks[i]); err != nil {
 			return err
 		}
+		w.touched = true
 	}
+	w.touched = true
 	for i := range b.Inbox {
 		if err := w.receive(agent, b, &b.Inbox[i]); err != nil {
 			return err
@@ -152,7 +154,7 @@ func (w *writer) bury(agent int64, b *parley.Batch, d *parley.DeadLetter) error 
 	m := &d.Message
 	_, err := w.exec(`INSERT INTO dead (seq, agent, time, inbound, id, code, reason, sender, target, session, schema, protocol, payload, proof, expires, sync)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		w.seq(), agent, when(d.Time), flag(d.Inbound), d.ID, string(d.Code), d.Reason,
+		w.seq(), agent, d.Time.UnixMicro(), flag(d.Inbound), d.ID, string(d.Code), d.Reason,
 		unless(m.From, b.Agent), unless(m.To, b.Agent), m.Session, m.Schema, m.Protocol, m.Payload, string(m.Proof), when(m.Expires), flag(m.Sync))
 	return err
 }
@@ -178,7 +180,7 @@ func (w *writer) record(agent int64, b *parley.Batch, r *parley.LogRecord) error
 	m := &r.Message
 	_, err := w.exec(`INSERT INTO log (seq, agent, time, event, id, detail, sender, target, session, schema, protocol, payload, proof, expires, sync)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		w.seq(), agent, when(r.Time), r.Event, r.ID, r.Detail,
+		w.seq(), agent, r.Time.UnixMicro(), r.Event, r.ID, r.Detail,
 		unless(m.From, b.Agent), unless(m.To, b.Agent), m.Session, m.Schema, m.Protocol, m.Payload, string(m.Proof), when(m.Expires), flag(m.Sync))
 	return err
 }

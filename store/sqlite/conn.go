@@ -25,16 +25,24 @@ type statement struct {
 	args []driver.NamedValue
 }
 
+// busyTimeout is how long others may hold a lock: people who look into the file.
+const busyTimeout = "PRAGMA busy_timeout = 5000"
+
 func dial(dsn string) (*conn, error) {
 	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
-	c, err := connector.Connect(context.Background())
+	raw, err := connector.Connect(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, prepared: map[string]*statement{}}, nil
+	c := &conn{Conn: raw, prepared: map[string]*statement{}}
+	if _, err := c.exec(busyTimeout); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 func (c *conn) prepare(query string, args []any) (*statement, error) {

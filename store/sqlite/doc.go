@@ -11,14 +11,15 @@
 //
 // store.go is what callers use, open.go the way to a file that can be trusted,
 // schema.go what is in it. writer.go gathers commits into transactions, commit.go
-// applies one batch, trim.go deletes what is old, read.go reads.
+// applies one batch, trim.go deletes what is old, checkpoint.go keeps the
+// write-ahead log small, read.go and log.go read.
 //
 // # Guarantees
 //
 // What Commit acknowledged is on the disk: write-ahead log, synchronous FULL, and
 // full syncs where the system knows lesser ones. One goroutine writes; batches
-// that arrive while a transaction is being synced share the next one, each under
-// its own savepoint, so that a batch that fails takes no other with it.
+// that arrive while a transaction is being synced share the next one, and a batch
+// that fails takes no other with it.
 //
 // The file is refused when it is another program's, newer than this package,
 // damaged, or open in another process. A full disk is an error of the commits

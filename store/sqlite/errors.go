@@ -3,7 +3,6 @@ package sqlite
 import (
 	"errors"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/parley-agents/parley"
@@ -12,7 +11,11 @@ import (
 
 // resultCode returns SQLite's extended result code, 0 if err is not from there.
 func resultCode(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+	type coded interface {
+		error
+		Code() int
+	}
+	if e, ok := errors.AsType[coded](err); ok {
 		return e.Code()
 	}
 	return 0
@@ -37,6 +40,8 @@ func explain(err error) (parley.Code, string) {
 	}
 	return fault.Internal, "the store has failed"
 }
+
+func isFull(err error) bool { return resultCode(err)&0xff == sqlite3.SQLITE_FULL }
 
 // isSyncFailure reports whether the system has said that something may not be on
 // the disk. It says so once: the next sync succeeds even if the data is lost.

@@ -22,15 +22,19 @@ import (
 // Unsupported if the file is not ours or newer than this package, and Internal if
 // it is damaged.
 func Open(path string, opts *Options) (*Store, error) {
+	return openWith(path, opts, migrations)
+}
+
+func openWith(path string, opts *Options, steps []string) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {
-		return nil, err
+		return nil, unusable(path, err)
 	}
 	lock, err := lockStore(path)
 	if err != nil {
-		return nil, err
+		return nil, unusable(path, err)
 	}
-	s, err := open(path, opts.withDefaults(), migrations)
+	s, err := open(path, opts.withDefaults(), steps)
 	if err != nil {
 		lock.Close()
 		return nil, err
@@ -40,17 +44,25 @@ func Open(path string, opts *Options) (*Store, error) {
 }
 
 // resolve follows links, so that one file has one lock whatever it is called.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
+func resolve(name string) (path string, err error) {
+	if path, err = filepath.Abs(name); err != nil {
+		return name, err
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
-		return filepath.Join(folder, filepath.Base(path)), err
+	if err == nil {
+		return real, nil
 	}
-	return real, err
+	if !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, fault.Errorf(fault.NotFound, "", "%s: its folder does not exist: mkdir -p -m 700 %s", path, filepath.Dir(path))
+	}
+	if err != nil {
+		return path, err
+	}
+	return filepath.Join(folder, filepath.Base(path)), nil
 }
 
 func lockStore(path string) (*os.File, error) {
@@ -77,11 +89,11 @@ func open(path string, opts Options, steps []string) (_ *Store, err error) {
 	s := &Store{path: path, opts: opts, queue: make(chan *request, opts.Queue), readers: make(chan *conn, opts.Readers), ended: make(chan struct{})}
 	info, err := createIfMissing(path)
 	if err != nil {
-		return nil, err
+		return nil, unusable(path, err)
 	}
 	c, err := dial(dsn(path, opts.Cache))
 	if err != nil {
-		return nil, s.unusable(err)
+		return nil, unusable(path, err)
 	}
 	defer func() {
 		if err != nil {
@@ -89,10 +101,10 @@ func open(path string, opts Options, steps []string) (_ *Store, err error) {
 		}
 	}()
 	if err := s.prepare(c, info.Size(), steps); err != nil {
-		return nil, s.unusable(err)
+		return nil, unusable(path, err)
 	}
 	if s.writer, err = newWriter(s, c); err != nil {
-		return nil, s.unusable(err)
+		return nil, unusable(path, err)
 	}
 	for range opts.Readers {
 		s.readers <- nil
@@ -131,7 +143,7 @@ func dsn(path string, cache int) string {
 		path = "/" + path // C:/…
 	}
 	path = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	return fmt.Sprintf("file://%s?_pragma=busy_timeout(5000)&_pragma=cache_size(%d)&_pragma=temp_store(memory)&_dqs=0&_error_rc=1", path, -max(cache>>10, 100))
+	return fmt.Sprintf("file://%s?_pragma=cache_size(%d)&_pragma=temp_store(memory)&_dqs=0&_error_rc=1", path, -max(cache>>10, 100))
 }
 
 // prepare makes sure that the file is ours and whole, and brings it to the newest
@@ -160,7 +172,7 @@ func (s *Store) prepare(c *conn, size int64, steps []string) error {
 		"PRAGMA fullfsync = ON", // on macOS an ordinary sync does not reach the disk
 		"PRAGMA checkpoint_fullfsync = ON",
 		"PRAGMA wal_autocheckpoint = 0", // see writer.checkpoint
-		fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimit*pageSize),
+		fmt.Sprintf("PRAGMA journal_size_limit = %d", maxLogPages*pageSize),
 	} {
 		if _, err := c.exec(pragma); err != nil {
 			return err
@@ -198,7 +210,7 @@ func (s *Store) identify(c *conn, newest int) (version int, err error) {
 // transaction of its own.
 func migrate(c *conn, version int, steps []string) error {
 	for ; version < len(steps); version++ {
-		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", steps[version], applicationID, version+1)
+		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s;\nPRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", steps[version], applicationID, version+1)
 		if _, err := c.run(script); err != nil {
 			_, _ = c.run("ROLLBACK")
 			return fmt.Errorf("to version %d of the file: %w", version+1, err)
@@ -226,14 +238,18 @@ type damage struct{ found string }
 func (d *damage) Error() string { return d.found }
 
 // unusable says why a file cannot be opened and what to do about it.
-func (s *Store) unusable(err error) error {
+func unusable(path string, err error) error {
 	_, damaged := errors.AsType[*damage](err)
 	switch code := resultCode(err) & 0xff; {
-	case damaged || code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB:
-		return fault.Errorf(fault.Internal, "", "%s is damaged (%w): restore a copy, or save what is left with: sqlite3 %[1]s .recover", s.path, err)
 	case isRefusal(err):
 		return err
+	case code == sqlite3.SQLITE_NOTADB:
+		return fault.Errorf(fault.Unsupported, "", "%s is no database (%w): use another file, or restore a copy", path, err)
+	case damaged || code == sqlite3.SQLITE_CORRUPT:
+		return fault.Errorf(fault.Internal, "", "%s is damaged (%w): restore a copy, or save what is left with: sqlite3 %[1]s .recover", path, err)
+	case code == 0:
+		return fault.Errorf(fault.Internal, "", "%s cannot be opened: %w", path, err)
 	}
 	code, text := explain(err)
-	return fault.Errorf(code, "", "%s cannot be opened: %s: %w", s.path, text, err)
+	return fault.Errorf(code, "", "%s cannot be opened: %s: %w", path, text, err)
 }

@@ -101,7 +101,7 @@ CREATE TABLE value (
 CREATE TABLE dead (
 	seq      INTEGER PRIMARY KEY,
 	agent    INTEGER NOT NULL,
-	time     INTEGER,
+	time     INTEGER NOT NULL,
 	inbound  INTEGER NOT NULL,
 	id       TEXT NOT NULL,
 	code     TEXT NOT NULL,
@@ -121,7 +121,7 @@ CREATE INDEX dead_time ON dead (time);
 CREATE TABLE log (
 	seq      INTEGER PRIMARY KEY,
 	agent    INTEGER NOT NULL,
-	time     INTEGER,
+	time     INTEGER NOT NULL,
 	event    TEXT NOT NULL,
 	id       TEXT NOT NULL,
 	detail   TEXT NOT NULL,

@@ -29,6 +29,7 @@ func (s *Store) Trim(ctx context.Context, now, before time.Time) (more bool, err
 
 func (w *writer) trim(t *trimming) error {
 	left := int64(maxTrim)
+	t.more = false
 	for _, step := range []struct {
 		query string
 		limit any

@@ -2,15 +2,8 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"modernc.org/sqlite"
-
-	"github.com/parley-agents/parley"
-	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 )
 
@@ -18,76 +11,9 @@ const (
 	maxGroup      = 1024    // batches in one transaction
 	maxGroupBytes = 8 << 20 // of contents in one transaction
 
-	pageSize   = 4096
-	checkpoint = 2000 // pages in the write-ahead log after which it is emptied
-	walLimit   = 8000 // pages after which readers are waited for, so that it can be
-
 	seqBlock  = 1 << 16 // numbers that are reserved at a time
 	maxAgents = 1 << 16 // numbers of agents that are remembered
 )
-
-// request is something for the writer to do. Its owner waits on done.
-type request struct {
-	batch *parley.Batch
-	trim  *trimming
-	state atomic.Int32
-	done  chan error
-}
-
-const (
-	queued int32 = iota
-	taken        // by the writer: it will send to done
-	left         // by its owner: the writer must not look at it
-)
-
-var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
-
-func newRequest() *request { return requests.Get().(*request) }
-
-// free gives a request back that the writer has answered.
-func (r *request) free() {
-	r.batch, r.trim = nil, nil
-	r.state.Store(queued)
-	requests.Put(r)
-}
-
-func (r *request) take() bool  { return r.state.CompareAndSwap(queued, taken) }
-func (r *request) leave() bool { return r.state.CompareAndSwap(queued, left) }
-
-// size is about how many bytes a request will write.
-func (r *request) size() int {
-	if r.batch == nil {
-		return 0
-	}
-	n := 0
-	for i := range r.batch.Inbox {
-		n += len(r.batch.Inbox[i].Message.Payload)
-	}
-	for i := range r.batch.Outbox {
-		n += len(r.batch.Outbox[i].Message.Payload) + len(r.batch.Outbox[i].Sealed)
-	}
-	for i := range r.batch.Log {
-		n += len(r.batch.Log[i].Message.Payload)
-	}
-	for i := range r.batch.Bury {
-		n += len(r.batch.Bury[i].Message.Payload)
-	}
-	for i := range r.batch.Dialogues {
-		n += len(r.batch.Dialogues[i].State)
-	}
-	for i := range r.batch.Set {
-		n += len(r.batch.Set[i].Value)
-	}
-	return n
-}
-
-// seqs is how many numbers a request needs.
-func (r *request) seqs() int64 {
-	if r.batch == nil {
-		return 0
-	}
-	return int64(len(r.batch.Inbox) + len(r.batch.Outbox) + len(r.batch.Bury) + len(r.batch.Log))
-}
 
 // writer is the one goroutine that changes the file.
 type writer struct {
@@ -97,12 +23,16 @@ type writer struct {
 
 	next     int64 // the next seq to be given
 	reserved int64 // the first that is not reserved in the file
-	pages    int   // written to the write-ahead log since it was last emptied
-	broken   error // why nothing can be written any more
+	touched  bool  // the request that is being done has changed something
+
+	pages   int64 // written to the write-ahead log since it was last emptied
+	emptyAt int64 // pages written after which the log is emptied
+	waitAt  int64 // pages in the log after which readers are waited for
+	broken  error // why nothing can be written any more
 }
 
 func newWriter(s *Store, c *conn) (*writer, error) {
-	w := &writer{conn: c, store: s, agents: map[identity.Address]int64{}}
+	w := &writer{conn: c, store: s, agents: map[identity.Address]int64{}, emptyAt: checkpointPages, waitAt: maxLogPages}
 	next, err := c.number("SELECT value FROM counter WHERE name = 'seq'")
 	w.next, w.reserved = next, next
 	return w, err
@@ -155,7 +85,13 @@ func (w *writer) gather(group []*request, first *request) []*request {
 // nil for each.
 func (w *writer) commit(group []*request) []error {
 	results := make([]error, len(group))
-	err := w.transact(group, results)
+	err := w.transact(group, results, false)
+	if err == errHalfDone {
+		err = w.transact(group, results, true)
+	}
+	if isFull(err) && w.makeRoom() {
+		err = w.transact(group, results, true)
+	}
 	if err != nil && len(group) > 1 && w.broken == nil {
 		// One of them may have asked for too much: each gets its own chance.
 		for i := range group {
@@ -178,27 +114,29 @@ func (w *writer) commit(group []*request) []error {
 	return results
 }
 
+// errHalfDone says that a request was refused after it had changed something, in
+// a transaction without savepoints. Most are refused before, by a mark that was
+// seen, and savepoints cost a tenth of all the writing.
+var errHalfDone = errors.New("refused halfway")
+
 // transact does the requests in one transaction. Those that are refused get their
 // error in results; the error returned is one of all of them, and then nothing
 // was changed.
-func (w *writer) transact(group []*request, results []error) error {
+func (w *writer) transact(group []*request, results []error, savepoints bool) error {
 	if w.broken != nil {
 		return w.broken
 	}
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	reserved, err := w.attempt(group, results)
+	reserved, err := w.attempt(group, results, savepoints)
 	if err == nil {
 		_, err = w.exec("COMMIT")
 	}
 	if err != nil {
 		_, _ = w.exec("ROLLBACK") // unless SQLite has done so
 		clear(w.agents)           // some may have got their number in this transaction
-		if isSyncFailure(err) {
-			code, text := explain(err)
-			w.broken = &fault.Error{Code: code, Text: text + "; restart to find out what is there", Err: err}
-		}
+		w.noteFailure(err)
 		return err
 	}
 	w.reserved = reserved
@@ -208,44 +146,62 @@ func (w *writer) transact(group []*request, results []error) error {
 
 // attempt does the requests inside a transaction. It returns the new limit of
 // the reserved numbers.
-func (w *writer) attempt(group []*request, results []error) (reserved int64, err error) {
+func (w *writer) attempt(group []*request, results []error, savepoints bool) (reserved int64, err error) {
 	reserved, err = w.reserve(group)
 	if err != nil {
 		return 0, err
 	}
 	now := time.Now()
+	do := w.do
+	if savepoints {
+		do = w.doOrUndo
+	}
 	for i, r := range group {
-		if results[i], err = w.savepoint(r, now); err != nil {
+		if results[i], err = do(r, now); err != nil {
 			return 0, err
 		}
 	}
 	return reserved, nil
 }
 
-// savepoint does one request so that it leaves nothing behind if it is refused.
-func (w *writer) savepoint(r *request, now time.Time) (refusal, err error) {
-	var agent int64
+// do does one request. If it is refused and has changed something, the error is
+// errHalfDone.
+func (w *writer) do(r *request, now time.Time) (refusal, err error) {
+	w.touched = false
+	if r.trim != nil {
+		return nil, w.trim(r.trim)
+	}
+	agent, err := w.agent(r.batch.Agent)
+	if err != nil {
+		return nil, err
+	}
+	err = w.apply(agent, r.batch, now)
+	switch {
+	case err == nil || !isRefusal(err):
+		return nil, err
+	case w.touched:
+		return err, errHalfDone
+	}
+	return err, nil
+}
+
+// doOrUndo does one request so that it leaves nothing behind if it is refused.
+func (w *writer) doOrUndo(r *request, now time.Time) (refusal, err error) {
 	if r.batch != nil {
-		// Outside the savepoint: the number outlives a refusal.
-		if agent, err = w.agent(r.batch.Agent); err != nil {
+		// Outside the savepoint: the number of an agent outlives a refusal.
+		if _, err := w.agent(r.batch.Agent); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := w.exec("SAVEPOINT request"); err != nil {
 		return nil, err
 	}
-	if r.batch != nil {
-		refusal = w.apply(agent, r.batch, now)
-	} else {
-		refusal = w.trim(r.trim)
+	refusal, err = w.do(r, now)
+	if err == errHalfDone {
+		_, err = w.exec("ROLLBACK TO request")
 	}
-	if refusal != nil && !isRefusal(refusal) {
-		return nil, refusal
-	}
-	if refusal != nil {
-		if _, err := w.exec("ROLLBACK TO request"); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	_, err = w.exec("RELEASE request")
 	return refusal, err
@@ -289,50 +245,4 @@ func (w *writer) agent(address identity.Address) (id int64, err error) {
 		w.agents[address] = id
 	}
 	return id, err
-}
-
-// emptyLog copies the write-ahead log into the file when it has grown enough.
-// SQLite would do so by itself, but would not say when that fails.
-func (w *writer) emptyLog() {
-	written, _, err := w.Conn.(sqlite.DBStatus).Status(sqlite.DBStatusCacheWrite, true)
-	w.pages += written
-	if err != nil || w.pages < checkpoint || w.broken != nil {
-		return
-	}
-	w.pages = 0
-	size, err := w.checkpoint("PASSIVE")
-	if err == nil && size > walLimit {
-		// Readers have kept it from being started over. They are short: wait.
-		_, err = w.checkpoint("RESTART")
-	}
-	switch {
-	case isSyncFailure(err):
-		w.broken = w.store.failure("write to", err)
-		fallthrough
-	case err != nil:
-		w.store.opts.Log.Warn("the store's write-ahead log cannot be emptied", "path", w.store.path, "error", err)
-	default:
-		w.store.stats.checkpoints.Add(1)
-	}
-}
-
-// checkpoint returns how many pages the log had.
-func (w *writer) checkpoint(mode string) (pages int64, err error) {
-	err = w.query(func(r row) error { pages = r.int(1); return nil }, "PRAGMA wal_checkpoint("+mode+")")
-	return pages, err
-}
-
-// finish leaves a file without a write-ahead log, when all readers are closed.
-func (w *writer) finish() error {
-	if w.broken != nil {
-		return errors.Join(w.broken, w.Close())
-	}
-	_, err := w.exec("UPDATE counter SET value = ? WHERE name = 'seq'", w.next)
-	if err == nil {
-		_, err = w.checkpoint("TRUNCATE")
-	}
-	if err != nil {
-		err = fmt.Errorf("the last checkpoint: %w", err)
-	}
-	return errors.Join(err, w.Close())
 }
