@@ -36,35 +36,21 @@ func (w *writer) emptyLog() {
 	w.store.stats.checkpoints.Add(1)
 }
 
-// makeRoom empties the write-ahead log when the disk is full: of most pages it
-// has many versions, and the file needs the last one only.
-func (w *writer) makeRoom() bool {
-	busy, err := w.insist("TRUNCATE")
-	w.noteFailure(err)
-	return err == nil && !busy
-}
-
 // startOver waits for readers, who have kept the log from being used from its
 // start again. Ours are short. Where somebody else's is not, such as a copy being
 // made, the log may grow to twice its size before it is tried again.
 func (w *writer) startOver(size int64) error {
-	busy, err := w.insist("RESTART")
+	if _, err := w.exec("PRAGMA busy_timeout = 200"); err != nil {
+		return err
+	}
+	busy, _, err := w.checkpoint("RESTART")
 	if busy {
 		w.waitAt = 2 * size
 	} else {
 		w.waitAt = 4 * w.emptyAt
 	}
-	return err
-}
-
-// insist is a checkpoint that waits for readers, but not for long.
-func (w *writer) insist(mode string) (busy bool, err error) {
-	if _, err := w.exec("PRAGMA busy_timeout = 200"); err != nil {
-		return false, err
-	}
-	busy, _, err = w.checkpoint(mode)
 	_, resetErr := w.exec(busyTimeout)
-	return busy, errors.Join(err, resetErr)
+	return errors.Join(err, resetErr)
 }
 
 // checkpoint returns whether it was kept from doing all, and how many pages the
@@ -83,7 +69,8 @@ func (w *writer) noteFailure(err error) {
 	}
 }
 
-// finish leaves a file without a write-ahead log, when all readers are closed.
+// finish leaves a file without a write-ahead log, when all readers are closed. If
+// that fails nothing is lost: the next to open the file will find the log.
 func (w *writer) finish() error {
 	if w.broken != nil {
 		return errors.Join(w.broken, w.Close())
@@ -93,7 +80,8 @@ func (w *writer) finish() error {
 		_, _, err = w.checkpoint("TRUNCATE")
 	}
 	if err != nil {
-		err = fmt.Errorf("the last checkpoint: %w", err)
+		w.store.opts.Log.Warn("the store's write-ahead log cannot be emptied", "path", w.store.path, "error", err)
+		w.noteFailure(err)
 	}
-	return errors.Join(err, w.Close())
+	return errors.Join(w.broken, w.Close())
 }

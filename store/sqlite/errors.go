@@ -41,8 +41,6 @@ func explain(err error) (parley.Code, string) {
 	return fault.Internal, "the store has failed"
 }
 
-func isFull(err error) bool { return resultCode(err)&0xff == sqlite3.SQLITE_FULL }
-
 // isSyncFailure reports whether the system has said that something may not be on
 // the disk. It says so once: the next sync succeeds even if the data is lost.
 func isSyncFailure(err error) bool {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -70,12 +71,41 @@ func (f *filling) run() error {
 	return nil
 }
 
-func TestAFullDiskHarmsNothing(t *testing.T) {
-	dir := t.TempDir()
+// smallDisk returns a folder on a disk of its own.
+func smallDisk(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Skipf("cannot mount a small disk (%v): %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	return dir
+}
+
+// What is in the log when there is no room to copy it is found at the next start.
+func TestClosingOnAFullDiskLosesNothing(t *testing.T) {
+	dir := smallDisk(t)
+	s := openIn(t, dir, &sqlite.Options{Log: slog.New(slog.DiscardHandler)})
+	kept := 0
+	for s.Commit(t.Context(), numbered(kept+1)) == nil {
+		kept++
+	}
+	_ = os.WriteFile(filepath.Join(dir, "the rest"), make([]byte, 4<<20), 0o600) // as much as there is
+
+	if err := s.Close(); err != nil {
+		t.Errorf("Close = %v, want nil", err)
+	}
+
+	if err := os.Remove(filepath.Join(dir, "the rest")); err != nil {
+		t.Fatal(err)
+	}
+	if found := series(t, openIn(t, dir, &sqlite.Options{Log: slog.New(slog.DiscardHandler)})); len(found) != kept || kept == 0 {
+		t.Errorf("%d batches are there, %d were acknowledged", len(found), kept)
+	}
+}
+
+func TestAFullDiskHarmsNothing(t *testing.T) {
+	dir := smallDisk(t)
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)

@@ -89,9 +89,6 @@ func (w *writer) commit(group []*request) []error {
 	if err == errHalfDone {
 		err = w.transact(group, results, true)
 	}
-	if isFull(err) && w.makeRoom() {
-		err = w.transact(group, results, true)
-	}
 	if err != nil && len(group) > 1 && w.broken == nil {
 		// One of them may have asked for too much: each gets its own chance.
 		for i := range group {
