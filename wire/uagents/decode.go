@@ -277,6 +277,10 @@ func spelled(key pyjson.Value, kind spec.Kind) pyjson.Value {
 		if n, ok := new(big.Int).SetString(key.Text, 10); ok && n.String() == key.Text {
 			return pyjson.OfInt(key.Text)
 		}
+	case kind == spec.Float || kind == spec.Float32:
+		if f, ok := parsePythonFloat(key.Text); ok && string(pyjson.AppendFloat(nil, f)) == key.Text {
+			return pyjson.OfFloat(f)
+		}
 	case kind == spec.Bool && (key.Text == "true" || key.Text == "false"):
 		return pyjson.OfBool(key.Text == "true")
 	}

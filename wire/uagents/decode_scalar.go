@@ -3,7 +3,6 @@ package uagents
 import (
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -59,15 +58,10 @@ func (d *decoder) kind(v pyjson.Value, s spec.Scalar) (pyjson.Value, error) {
 		text, err := canonicalUUID(v.Text, s.Kind == spec.UUID4)
 		return pyjson.Of(text), err
 	default: // spec.URI
-		if !urlForm.MatchString(v.Text) {
-			return v, refuse("expected a URL such as https://host/path")
-		}
-		return v, nil
+		text, err := canonicalURL(v.Text, s.Limits)
+		return pyjson.Of(text), err
 	}
 }
-
-// urlForm is what the peers take for a URL: a scheme and a host, no blanks.
-var urlForm = regexp.MustCompile(`^(?i:[a-z][a-z0-9+\-.]+)://(?:[^\s:/]*(?::[^\s/]*)?@)?[^\s/:?#]+(?::\d{1,5})?(?:/[^\s?#]*)?(?:\?[^\s#]*)?(?:#[^\s]*)?$`)
 
 func want(v pyjson.Value, kind pyjson.Kind) error {
 	if v.Kind != kind {

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,7 +24,7 @@ func coerce(v pyjson.Value, kind spec.Kind) (pyjson.Value, error) {
 		return coerceText(v), nil
 	case spec.URI:
 		v = coerceText(v)
-		v.Text = strings.TrimFunc(v.Text, unicode.IsSpace)
+		v.Text = strings.TrimFunc(v.Text, isPythonSpace)
 		return v, nil
 	case spec.Int, spec.Int32, spec.UInt32, spec.UInt64:
 		return coerceInt(v)
@@ -96,7 +95,7 @@ const maxPythonDigits = 4300
 // pythonDigits prepares text for a number as Python's int and float do: blanks
 // around it go, single underscores between digits go, digits of all scripts count.
 func pythonDigits(text string) (string, bool) {
-	text = strings.TrimFunc(text, unicode.IsSpace)
+	text = strings.TrimFunc(text, spaceAround(text))
 	if len(text) > 4*maxPythonDigits {
 		return "", false
 	}
@@ -121,6 +120,15 @@ func pythonDigits(text string) (string, bool) {
 		previousDigit, afterUnderscore = isDigit, false
 	}
 	return b.String(), !afterUnderscore && b.Len() <= maxPythonDigits
+}
+
+// spaceAround tells what int and float skip around a number. They look closer
+// at text that is not ASCII.
+func spaceAround(text string) func(rune) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return isPythonSpace
+	}
+	return func(r rune) bool { return strings.ContainsRune("\t\n\v\f\r ", r) }
 }
 
 // asciiDigits writes the digits of all scripts as 0 to 9.
@@ -169,11 +177,11 @@ func parsePythonFloat(text string) (float64, bool) {
 	if !ok || !pythonFloatForm.MatchString(text) {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, strings.HasSuffix(strings.ToLower(text), "nan")
+	if strings.HasSuffix(strings.ToLower(text), "nan") { // ParseFloat knows it without a sign only
+		return math.NaN(), true
 	}
-	return f, true
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil || math.IsInf(f, 0)
 }
 
 func coerceBool(v pyjson.Value) (pyjson.Value, error) {
@@ -203,7 +211,8 @@ func coerceDecimal(v pyjson.Value) pyjson.Value {
 	if v.Kind != pyjson.String {
 		return v
 	}
-	if text, ok := pythonDigits(strings.ReplaceAll(v.Text, "_", "")); ok { // Decimal does not mind where they stand
+	text := strings.TrimFunc(v.Text, isPythonSpace)
+	if text, ok := pythonDigits(strings.ReplaceAll(text, "_", "")); ok { // Decimal does not mind where they stand
 		return pyjson.Of(text)
 	}
 	return v
@@ -219,179 +228,6 @@ func coerceUUID(v pyjson.Value) pyjson.Value {
 		return v
 	}
 	return pyjson.Of(hex[:8] + "-" + hex[8:12] + "-" + hex[12:16] + "-" + hex[16:20] + "-" + hex[20:])
-}
-
-const (
-	millisecondsFrom = 2e10 // a larger Unix time is taken as milliseconds, or less
-	endOfTime        = 3e20
-)
-
-// coerceTime turns numbers and numeric text into times; other text stays, with
-// the shorter spellings that Python takes made complete.
-func coerceTime(v pyjson.Value, kind spec.Kind) (pyjson.Value, error) {
-	seconds, numeric := 0.0, true
-	switch v.Kind {
-	case pyjson.Bool, pyjson.Int, pyjson.Float:
-		f, err := coerceFloat(v)
-		if err == nil {
-			f, err = float(f)
-		}
-		if err != nil {
-			return v, err
-		}
-		seconds = f.Num
-	case pyjson.String:
-		seconds, numeric = parsePythonFloat(v.Text)
-	default:
-		return v, expected("a time", v)
-	}
-	if !numeric {
-		return completeTime(v, kind), nil
-	}
-	if math.IsNaN(seconds) {
-		return v, refuse("expected a time")
-	}
-	if kind == spec.Time {
-		return timeOfDay(seconds)
-	}
-	t, err := unixTime(seconds)
-	if err != nil {
-		return v, err
-	}
-	if kind == spec.Date {
-		return pyjson.Of(t.Format(time.DateOnly)), nil
-	}
-	return pyjson.Of(formatTime(t, math.Abs(seconds) <= endOfTime)), nil
-}
-
-func unixTime(seconds float64) (time.Time, error) {
-	switch {
-	case seconds > endOfTime:
-		return time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC), nil
-	case seconds < -endOfTime:
-		return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), nil
-	}
-	for math.Abs(seconds) > millisecondsFrom {
-		seconds /= 1000
-	}
-	t := time.UnixMicro(microseconds(seconds)).UTC()
-	if t.Year() < 1 || t.Year() > 9999 {
-		return t, refuse("expected a time between the years 1 and 9999")
-	}
-	return t, nil
-}
-
-// microseconds rounds as Python's timedelta does: whole seconds apart from the
-// fraction, half to even.
-func microseconds(seconds float64) int64 {
-	whole, fraction := math.Modf(seconds)
-	return int64(whole)*1e6 + int64(math.RoundToEven(fraction*1e6))
-}
-
-func timeOfDay(seconds float64) (pyjson.Value, error) {
-	if seconds >= 86400 || seconds < 0 {
-		return pyjson.Value{}, refuse("expected a time of day")
-	}
-	t := time.UnixMicro(microseconds(seconds)).UTC()
-	return pyjson.Of(formatTime(t, false)[len("1970-01-01T"):]), nil
-}
-
-var shortTime = regexp.MustCompile(`^(?:(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]|$))?(?:(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6})\d{0,6})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?\n?$`)
-
-// completeTime writes "2026-1-2 3:04+0530" as "2026-01-02T03:04:00+05:30". What
-// is no time stays as it is, to be refused.
-func completeTime(v pyjson.Value, kind spec.Kind) pyjson.Value {
-	m := shortTime.FindStringSubmatch(asciiDigits(v.Text))
-	if m == nil || (m[1] == "") != (kind == spec.Time) || (m[4] == "") != (kind == spec.Date) {
-		return v
-	}
-	two := func(s string) string { return strings.Repeat("0", max(0, 2-len(s))) + s }
-	var parts []string
-	if m[1] != "" {
-		parts = append(parts, m[1]+"-"+two(m[2])+"-"+two(m[3]))
-	}
-	if m[4] != "" {
-		clock := two(m[4]) + ":" + two(m[5]) + ":" + two(m[6])
-		if m[7] != "" {
-			clock += "." + m[7]
-		}
-		parts = append(parts, clock+completeOffset(m[8]))
-	}
-	return pyjson.Of(strings.Join(parts, "T"))
-}
-
-func completeOffset(offset string) string {
-	switch {
-	case offset == "" || offset == "Z" || strings.Contains(offset, ":"):
-		return offset
-	case len(offset) == 3:
-		return offset + ":00"
-	}
-	return offset[:3] + ":" + offset[3:]
-}
-
-var (
-	clockDuration = regexp.MustCompile(`^(?:(-?\d+) (?:days?, )?)?(?:(?:(-?\d+):(\d+):(\d+)|(?:(-?\d+):)?(-?\d+))(?:\.(\d{1,6})\d{0,6})?)\n?$`)
-	isoDuration   = regexp.MustCompile(`^([-+]?)P(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?\n?$`)
-)
-
-const maxDurationDays = 999999999
-
-// coerceDuration reads "1 day, 2:03:04.5", "P1DT2H" and numbers as seconds.
-func coerceDuration(v pyjson.Value) (pyjson.Value, error) {
-	text := v.Text
-	switch v.Kind {
-	case pyjson.Bool, pyjson.Int, pyjson.Float:
-		f, err := coerceFloat(v)
-		if err == nil {
-			f, err = float(f)
-		}
-		if err != nil {
-			return v, err
-		}
-		text = strconv.FormatFloat(f.Num, 'f', 6, 64)
-	case pyjson.String:
-		text = asciiDigits(text)
-	default:
-		return v, expected("a duration", v)
-	}
-	seconds, ok := parseDuration(text)
-	if !ok || math.Abs(seconds) >= maxDurationDays*86400 {
-		return v, refuse("expected a duration")
-	}
-	return pyjson.OfFloat(seconds), nil
-}
-
-func parseDuration(text string) (float64, bool) {
-	number := func(s string) float64 {
-		f, _ := strconv.ParseFloat(s, 64)
-		return f
-	}
-	if m := isoDuration.FindStringSubmatch(text); m != nil {
-		total := number(m[2])*86400 + number(m[3])*3600 + number(m[4])*60 + number(m[5])
-		if m[1] == "-" {
-			total = -total
-		}
-		return roundToMicroseconds(total), true
-	}
-	m := clockDuration.FindStringSubmatch(text)
-	if m == nil {
-		return 0, false
-	}
-	minutes, seconds := m[3]+m[5], m[4]+m[6]
-	fraction := number("0." + m[7] + "0")
-	if strings.HasPrefix(seconds, "-") {
-		fraction = -fraction
-	}
-	total := number(m[1])*86400 + number(m[2])*3600 + number(minutes)*60 + number(seconds) + fraction
-	return roundToMicroseconds(total), true
-}
-
-func roundToMicroseconds(seconds float64) float64 {
-	if math.Abs(seconds) > 9e12 {
-		return seconds
-	}
-	return float64(microseconds(seconds)) / 1e6
 }
 
 // A pair is a key with its value, before the key is known to be text.

@@ -169,6 +169,9 @@ func (b *planBuilder) choice(t spec.Type, texts []spec.JSON) error {
 			return fault.In(spec.NameOf(t), err)
 		}
 		c.values = append(c.values, v)
+		if v.Kind == pyjson.Null && len(texts) > 1 {
+			continue // the library lists it in the class and refuses it in messages
+		}
 		c.byText[sortedText(v)] = i
 		if _, twice := c.byEqual[equalText(v)]; isLiteral || !twice {
 			c.byEqual[equalText(v)] = i

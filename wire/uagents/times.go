@@ -49,11 +49,16 @@ func parseTime(text string, kind spec.Kind) (t time.Time, withOffset bool, err e
 	}[kind], text)
 }
 
-// wellSpaced refuses what time.Parse takes beyond RFC 3339: hours of one digit
-// and a comma for the point.
+// wellSpaced refuses what time.Parse takes beyond RFC 3339, hours of one digit
+// and a comma for the point, and fractions longer than the peers take them.
 func wellSpaced(text string, kind spec.Kind) bool {
+	if kind == spec.Date {
+		return true
+	}
 	hourEnd := map[spec.Kind]int{spec.DateTime: len("2006-01-02T15"), spec.Time: len("15")}[kind]
-	return kind == spec.Date || text[hourEnd] == ':' && !strings.Contains(text, ",")
+	_, fraction, _ := strings.Cut(text, ".")
+	digits := len(fraction) - len(strings.TrimLeft(fraction, "0123456789"))
+	return text[hourEnd] == ':' && !strings.Contains(text, ",") && digits <= 12
 }
 
 func abs(n int) int { return max(n, -n) }
