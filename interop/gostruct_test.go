@@ -98,7 +98,7 @@ type (
 		B []int           `json:"b,omitzero"`
 		C map[string]any  `json:"c,omitempty"`
 		D json.RawMessage `json:"d"`
-		E Item            `json:"e,omitempty"`
+		E Item            `json:"e,omitzero"`
 		F bool            `json:"f" parley:"optional"`
 		G *float64        `json:"g" parley:"nullable"`
 		H any             `json:"h" parley:"nullable"`

@@ -2,8 +2,8 @@ package interop
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +18,8 @@ type maker struct {
 	source  strings.Builder
 	classes []string
 	named   []spec.Type // enums and records made so far, for use again
+	depth   int         // of the value being made, roughly
+	plain   bool        // no limits that are Decimals: the library cannot write a manifest with them
 }
 
 // model makes a record with its Python class, and the classes it needs before it.
@@ -50,9 +52,13 @@ func (m *maker) record(depth int) *spec.Record {
 		r.Description = pick(m, words[1:6]...) // Python re-indents docstrings with tabs
 	}
 	r.Closed = m.chance(10)
+	r.Open = !r.Closed && m.chance(8)
 	var body strings.Builder
 	for _, i := range m.Perm(len(fieldNames))[:m.IntN(6)] {
 		f, line := m.field(fieldNames[i], depth)
+		if m.chance(6) {
+			f, line = m.itself(fieldNames[i], r)
+		}
 		r.Fields = append(r.Fields, f)
 		body.WriteString("    " + line + "\n")
 	}
@@ -62,6 +68,9 @@ func (m *maker) record(depth int) *spec.Record {
 	}
 	if r.Closed {
 		m.source.WriteString("    class Config:\n        extra = 'forbid'\n")
+	}
+	if r.Open {
+		m.source.WriteString("    class Config:\n        extra = 'allow'\n")
 	}
 	m.source.WriteString(body.String() + "    pass\n")
 	m.classes = append(m.classes, r.Name)
@@ -83,6 +92,10 @@ func (m *maker) field(name string, depth int) (spec.Field, string) {
 		f.Optional = true
 		python = "Optional[" + python + "]"
 		args = append(args, "None")
+	case m.chance(8):
+		f.Nullable = true
+		python = "Optional[" + python + "]"
+		args = append(args, "...")
 	case m.chance(25) && hasStableText(f.Type):
 		f.Default = jsonText(m.value(f.Type))
 		args = append(args, fmt.Sprintf("parse_raw_as(%s, %s)", python, pythonText(string(f.Default))))
@@ -108,6 +121,21 @@ func (m *maker) field(name string, depth int) (spec.Field, string) {
 	return f, fmt.Sprintf("%s: %s = Field(%s)", name, python, strings.Join(args, ", "))
 }
 
+// itself makes a field that holds the record it stands in.
+func (m *maker) itself(name string, r *spec.Record) (spec.Field, string) {
+	f := spec.Field{Name: name}
+	switch m.IntN(3) {
+	case 0:
+		f.Type, f.Optional = r, true
+		return f, fmt.Sprintf("%s: Optional[%q] = None", name, r.Name)
+	case 1:
+		f.Type, f.Default = &spec.List{Item: r}, "[]"
+		return f, fmt.Sprintf("%s: List[%q] = []", name, r.Name)
+	}
+	f.Type = &spec.Map{Key: spec.String, Value: &spec.Union{Variants: types{r, spec.Int}}}
+	return f, fmt.Sprintf("%s: Dict[str, Union[%q, int]]", name, r.Name)
+}
+
 // hasStableText leaves out what Python writes in an order of its own.
 func hasStableText(t spec.Type) bool {
 	switch t := t.(type) {
@@ -121,6 +149,8 @@ func hasStableText(t spec.Type) bool {
 				return false
 			}
 		}
+	case *spec.Literal:
+		return !slices.Equal(t.Values, []spec.JSON{"1", "true"}) // equal in Python
 	case *spec.Union:
 		return false // parsing may turn the default into another kind
 	case *spec.Record:
@@ -133,10 +163,14 @@ func (m *maker) typ(depth int) (spec.Type, string) {
 	if depth == 0 || m.chance(45) {
 		return m.scalar()
 	}
-	switch m.IntN(8) {
+	switch m.IntN(9) {
 	case 0:
-		item, python := m.typ(depth - 1)
+		item, python := m.perhaps(depth - 1)
 		return &spec.List{Item: item}, "List[" + python + "]"
+	case 8:
+		item, python := m.perhaps(depth - 1)
+		list := &spec.List{Item: item, Limits: spec.Limits{MinItems: new(m.IntN(2)), MaxItems: new(2 + m.IntN(2))}}
+		return list, fmt.Sprintf("conlist(%s, min_items=%d, max_items=%d)", python, *list.Limits.MinItems, *list.Limits.MaxItems)
 	case 1:
 		item, python := m.hashable()
 		return &spec.List{Item: item, Set: true}, "Set[" + python + "]"
@@ -159,6 +193,19 @@ func (m *maker) typ(depth int) (spec.Type, string) {
 	return r, r.Name
 }
 
+// perhaps makes the type of an item, which may be null too.
+func (m *maker) perhaps(depth int) (spec.Type, string) {
+	t, python := m.typ(depth)
+	if t == spec.Any || m.chance(75) {
+		return t, python
+	}
+	python = "Optional[" + python + "]"
+	if u, ok := t.(*spec.Union); ok {
+		return &spec.Union{Variants: append(slices.Clone(u.Variants), spec.Null)}, python
+	}
+	return &spec.Union{Variants: types{t, spec.Null}}, python
+}
+
 var scalars = []struct {
 	kind   spec.Kind
 	python string
@@ -168,8 +215,10 @@ var scalars = []struct {
 	{spec.UUID, "UUID"}, {spec.UUID4, "UUID4"}, {spec.URI, "AnyUrl"},
 }
 
+var httpURL = spec.URI.With(spec.Limits{MaxLength: new(2083)})
+
 func (m *maker) scalar() (spec.Type, string) {
-	switch m.IntN(12) {
+	switch m.IntN(13) {
 	case 0:
 		low := m.IntN(5)
 		return spec.Int.With(spec.Limits{Min: spec.JSON(strconv.Itoa(low)), Below: "900"}), fmt.Sprintf("conint(ge=%d, lt=900)", low)
@@ -179,6 +228,11 @@ func (m *maker) scalar() (spec.Type, string) {
 		return spec.String.With(spec.Limits{MaxLength: new(40), Pattern: "^[a-z]*"}), "constr(max_length=40, regex='^[a-z]*')"
 	case 3:
 		return spec.Int.With(spec.Limits{MultipleOf: "5"}), "conint(multiple_of=5)"
+	case 4:
+		if m.plain || m.chance(40) {
+			return httpURL, "HttpUrl"
+		}
+		return spec.Decimal.With(spec.Limits{Above: "-1.5", Max: "1000"}), "condecimal(gt=Decimal('-1.5'), le=1000)"
 	}
 	s := pick(m, scalars...)
 	return s.kind, s.python
@@ -190,11 +244,11 @@ func (m *maker) hashable() (spec.Type, string) {
 }
 
 func (m *maker) mapping(depth int) (spec.Type, string) {
-	value, python := m.typ(depth - 1)
+	value, python := m.perhaps(depth - 1)
 	t := &spec.Map{Key: spec.String, Value: value}
 	key := "str"
-	if m.chance(20) {
-		t.Key, key = spec.Int, "int"
+	if m.chance(40) {
+		t.Key, key = m.key()
 	}
 	if value == spec.Any {
 		t.Value = nil
@@ -202,11 +256,28 @@ func (m *maker) mapping(depth int) (spec.Type, string) {
 	return t, "Dict[" + key + ", " + python + "]"
 }
 
+// key makes the type of a map's keys, of those that Python can write as JSON.
+func (m *maker) key() (spec.Type, string) {
+	switch m.IntN(6) {
+	case 0:
+		return spec.Float, "float"
+	case 1:
+		return spec.Bool, "bool"
+	case 2:
+		e := m.enumOf("str, Enum", spec.String, `"one"`, `"zwölf"`)
+		return e, e.Name
+	case 3:
+		e := m.enumOf("IntEnum", spec.Int, "1", "7")
+		return e, e.Name
+	}
+	return spec.Int, "int"
+}
+
 func (m *maker) tuple(depth int) (spec.Type, string) {
 	t := &spec.Tuple{}
 	var parts []string
 	for range 1 + m.IntN(3) {
-		item, python := m.typ(depth - 1)
+		item, python := m.perhaps(depth - 1)
 		t.Items = append(t.Items, item)
 		parts = append(parts, python)
 	}
@@ -214,6 +285,8 @@ func (m *maker) tuple(depth int) (spec.Type, string) {
 }
 
 // union avoids what Python's typing would merge: equal members, unions in unions.
+// A literal of mixed kinds stands in a union only by itself: deeper down the name
+// of every class around it would show in the schema, with its Python module.
 func (m *maker) union(depth int) (spec.Type, string) {
 	t := &spec.Union{}
 	var parts []string
@@ -221,7 +294,8 @@ func (m *maker) union(depth int) (spec.Type, string) {
 	for len(parts) < 2 {
 		v, python := m.typ(depth - 1)
 		_, isUnion := v.(*spec.Union)
-		if isUnion || v == spec.Any || seen[python] || strings.Contains(python, "Literal") || strings.Contains(python, "con") {
+		_, isLiteral := v.(*spec.Literal)
+		if isUnion || v == spec.Any || seen[python] || !isLiteral && contains(v, isMixed) {
 			continue
 		}
 		seen[python] = true
@@ -231,29 +305,50 @@ func (m *maker) union(depth int) (spec.Type, string) {
 	return t, "Union[" + strings.Join(parts, ", ") + "]"
 }
 
+func isMixed(t spec.Type) bool {
+	lit, ok := t.(*spec.Literal)
+	kinds := make(map[pyjson.Kind]bool)
+	for i := 0; ok && i < len(lit.Values); i++ {
+		kinds[parseText(lit.Values[i]).Kind] = true
+	}
+	return len(kinds) > 1
+}
+
 func (m *maker) literal() (spec.Type, string) {
 	choice := pick(m,
-		[]spec.JSON{`"text"`}, []spec.JSON{`"a"`, `"b"`}, []spec.JSON{"1", "2"}, []spec.JSON{"true"}, []spec.JSON{`"é"`, `"x y"`})
+		[]spec.JSON{`"text"`}, []spec.JSON{`"a"`, `"b"`}, []spec.JSON{"1", "2"}, []spec.JSON{"true"}, []spec.JSON{`"é"`, `"x y"`},
+		[]spec.JSON{`"a"`, "1"}, []spec.JSON{"2", `"it's"`, "7"}, []spec.JSON{"true", "0", `"t"`}, []spec.JSON{"1", "true"}, []spec.JSON{`"a"`, "null"}, []spec.JSON{"2.5", `"b"`, "null"})
+	python := map[spec.JSON]string{"true": "True", "null": "None"}
 	var parts []string
 	for _, text := range choice {
-		parts = append(parts, strings.Replace(string(text), "true", "True", 1))
+		part, ok := python[text]
+		if !ok {
+			part = string(text)
+		}
+		parts = append(parts, part)
 	}
 	return &spec.Literal{Values: choice}, "Literal[" + strings.Join(parts, ", ") + "]"
 }
 
 func (m *maker) enum() (spec.Type, string) {
-	e := &spec.Enum{Name: m.name("Enum")}
-	base := "Enum"
-	switch m.IntN(4) {
+	var e *spec.Enum
+	switch m.IntN(5) {
 	case 0:
-		e.Values = []spec.JSON{`"red"`, `"green"`}
+		e = m.enumOf("Enum", spec.Any, `"red"`, `"green"`)
 	case 1:
-		e.Base, e.Values, base = spec.String, []spec.JSON{`"one"`, `"zwölf"`}, "str, Enum"
+		e = m.enumOf("str, Enum", spec.String, `"one"`, `"zwölf"`)
 	case 2:
-		e.Base, e.Values, base = spec.Int, []spec.JSON{"1", "7"}, "IntEnum"
+		e = m.enumOf("IntEnum", spec.Int, "1", "7")
 	case 3:
-		e.Values = []spec.JSON{"1", `"two"`}
+		e = m.enumOf("float, Enum", spec.Float, "0.5", "1.0")
+	default:
+		e = m.enumOf("Enum", spec.Any, "1", `"two"`)
 	}
+	return e, e.Name
+}
+
+func (m *maker) enumOf(base string, kind spec.Kind, values ...spec.JSON) *spec.Enum {
+	e := &spec.Enum{Name: m.name("Enum"), Base: kind, Values: values}
 	doc := "pass"
 	if m.chance(30) {
 		e.Description = "An enum with words."
@@ -265,7 +360,7 @@ func (m *maker) enum() (spec.Type, string) {
 	}
 	m.classes = append(m.classes, e.Name)
 	m.named = append(m.named, e)
-	return e, e.Name
+	return e
 }
 
 // pythonText is a Python string literal; JSON's escapes are Python's, but for
@@ -284,168 +379,3 @@ func pythonText(s string) string {
 }
 
 func jsonText(v pyjson.Value) spec.JSON { return spec.JSON(pyjson.Append(nil, v, pyjson.Spaced)) }
-
-// value makes a value of a type as a sender would write it.
-func (m *maker) value(t spec.Type) pyjson.Value {
-	if s, ok := spec.AsScalar(t); ok {
-		return m.scalarValue(s)
-	}
-	switch t := t.(type) {
-	case *spec.List:
-		v := pyjson.Value{Kind: pyjson.Array}
-		for range m.IntN(3) {
-			v.Items = append(v.Items, m.value(t.Item))
-		}
-		if t.Set && len(v.Items) > 1 {
-			v.Items = v.Items[:1]
-		}
-		return v
-	case *spec.Map:
-		v := pyjson.Value{Kind: pyjson.Object}
-		for i := range m.IntN(3) {
-			key := strconv.Itoa(i * 7)
-			if t.Key == spec.String {
-				key = pick(m, "k", "é", "") + key
-			}
-			v.Set(key, m.value(t.Value))
-		}
-		return v
-	case *spec.Tuple:
-		v := pyjson.Value{Kind: pyjson.Array}
-		for _, item := range t.Items {
-			v.Items = append(v.Items, m.value(item))
-		}
-		return v
-	case *spec.Union:
-		return m.value(pick(m, t.Variants...))
-	case *spec.Literal:
-		return parseText(pick(m, t.Values...))
-	case *spec.Enum:
-		return parseText(pick(m, t.Values...))
-	case *spec.Record:
-		return m.recordValue(t)
-	}
-	panic(fmt.Sprintf("no value of %T", t))
-}
-
-func parseText(text spec.JSON) pyjson.Value {
-	v, err := pyjson.Parse([]byte(text), nil)
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func (m *maker) recordValue(r *spec.Record) pyjson.Value {
-	v := pyjson.Value{Kind: pyjson.Object}
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		switch {
-		case !f.Required() && m.chance(20): // left out
-		case f.Optional && m.chance(20):
-			v.Set(f.Key(), pyjson.Value{})
-		default:
-			v.Set(f.Key(), m.value(f.Type))
-		}
-	}
-	if !r.Closed && m.chance(5) {
-		v.Set("unknown member", pyjson.OfBool(true))
-	}
-	return v
-}
-
-func (m *maker) scalarValue(s spec.Scalar) pyjson.Value {
-	switch s.Kind {
-	case spec.Bool:
-		return pyjson.OfBool(m.chance(50))
-	case spec.String:
-		if s.Limits.Pattern != "" {
-			return pyjson.Of(pick(m, "abc", "", "zz9"))
-		}
-		return pyjson.Of(pick(m, words...))
-	case spec.Bytes:
-		return pyjson.Of(pick(m, words...))
-	case spec.Int:
-		if s.Limits.MultipleOf != "" || s.Limits.Min != "" {
-			return pyjson.OfInt(strconv.Itoa(5 + 5*m.IntN(100)))
-		}
-		return pyjson.OfInt(pick(m, "0", "-1", "42", "9007199254740993", "-9223372036854775808", strconv.Itoa(m.IntN(1<<40))))
-	case spec.Float, spec.Decimal:
-		f := pick(m, 0, 1, 1.5, 0.1, 1e16, 123456789.125, 1e-5, 5e-324, m.Float64(), math.Ldexp(m.Float64(), m.IntN(60)))
-		return pyjson.OfFloat(f)
-	case spec.Duration:
-		return pyjson.OfFloat(float64(m.IntN(1<<40)) / 1e6)
-	case spec.DateTime:
-		return pyjson.Of(pick(m, "2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05.678901+05:30", "1999-12-31T23:59:59", "0001-01-01T00:00:00.000001+00:00"))
-	case spec.Date:
-		return pyjson.Of(pick(m, "2026-01-02", "2024-02-29", "9999-12-31"))
-	case spec.Time:
-		return pyjson.Of(pick(m, "03:04:05", "23:59:59.000600"))
-	case spec.UUID:
-		return pyjson.Of("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
-	case spec.UUID4:
-		return pyjson.Of("0b9bd2c6-6d3e-4a39-9a25-0d7f1b0b3c11")
-	case spec.URI:
-		return pyjson.Of(pick(m, "http://example.org/a?b=c", "agent-storage://host/x"))
-	}
-	return m.anything(2)
-}
-
-// anything makes any JSON value; oddities among them test what a reader refuses.
-func (m *maker) anything(depth int) pyjson.Value {
-	switch n := m.IntN(14); {
-	case n == 0:
-		return pyjson.Value{}
-	case n == 1:
-		return pyjson.OfBool(m.chance(50))
-	case n <= 4:
-		return pyjson.OfInt(pick(m, "0", "1", "2", "-7", "1700000000", "1700000000123", "40000000000000000000"))
-	case n <= 6:
-		return pyjson.OfFloat(pick(m, 0, 1, 1.9, -2.5, 1e20, 1700000000.25))
-	case n <= 11 || depth == 0:
-		return pyjson.Of(pick(m, oddTexts...))
-	case n == 12:
-		v := pyjson.Value{Kind: pyjson.Array}
-		for range m.IntN(3) {
-			v.Items = append(v.Items, m.anything(depth-1))
-		}
-		return v
-	}
-	v := pyjson.Value{Kind: pyjson.Object}
-	for i := range m.IntN(3) {
-		v.Set("k"+strconv.Itoa(i), m.anything(depth-1))
-	}
-	return v
-}
-
-var oddTexts = []string{
-	"", " ", "x", "abc", "1", " 7 ", "-3", "+5", "1.0", "1.5", "1e3", "1_000", "_1", "0x10", "nan", "-inf", "Infinity", "١٢",
-	"true", "True", "YES", "off", "n", "t", "null", "None", "a", "text", "red", "two", "7",
-	"2026-01-02", "2026-1-2", "2026-02-30", "2026-01-02T03:04:05Z", "2026-01-02 3:04", "2026-01-02T03:04:05.1234567+0530", "2026-01-02T25:00:00",
-	"03:04", "3:04:05.5", "23:59:60", "P1DT2H", "-P1D", "1:02:03", "2 days, 1:02:03.5", "-1:30", "1 00:00",
-	"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "{6BA7B810-9DAD-11D1-80B4-00C04FD430C8}", "urn:uuid:0b9bd2c6-6d3e-4a39-9a25-0d7f1b0b3c11", "0b9bd2c66d3e4a399a250d7f1b0b3c11",
-	"1.10", "1E+3", "é", "http://example.org/",
-}
-
-// spoil puts something else into one place of a value.
-func (m *maker) spoil(v pyjson.Value) pyjson.Value {
-	switch {
-	case v.Kind == pyjson.Object && len(v.Members) > 0 && m.chance(85):
-		i := m.IntN(len(v.Members))
-		if m.chance(10) {
-			v.Members = append(v.Members[:i:i], v.Members[i+1:]...)
-			return v
-		}
-		members := append([]pyjson.Member(nil), v.Members...)
-		members[i].Value = m.spoil(members[i].Value)
-		v.Members = members
-		return v
-	case v.Kind == pyjson.Array && len(v.Items) > 0 && m.chance(70):
-		items := append([]pyjson.Value(nil), v.Items...)
-		i := m.IntN(len(items))
-		items[i] = m.spoil(items[i])
-		v.Items = items
-		return v
-	}
-	return m.anything(2)
-}

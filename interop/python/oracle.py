@@ -14,7 +14,7 @@ from enum import Enum, IntEnum
 from typing import Any, Dict, List, Literal, Optional, Set, Tuple, Union
 from uuid import UUID
 
-from pydantic.v1 import UUID4, AnyUrl, confloat, conint, conlist, constr, parse_raw_as
+from pydantic.v1 import UUID4, AnyUrl, HttpUrl, condecimal, confloat, conint, conlist, constr, parse_raw_as
 from pydantic.v1.color import Color as Color_
 from uagents_core.envelope import Envelope
 from uagents_core.identity import Identity
