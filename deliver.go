@@ -25,6 +25,7 @@ type deliverer struct {
 	mu       sync.Mutex
 	targets  map[identity.Address]*target
 	receipts map[string][]*Receipt
+	held     map[string]bool // IDs of entries that go out on a connection that waits
 	work     context.Context // ended by stop; nil before start
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -52,7 +53,7 @@ const (
 func newDeliverer(n *Node) *deliverer {
 	return &deliverer{
 		node: n, slots: make(chan struct{}, n.opts.MaxSending),
-		targets: make(map[identity.Address]*target), receipts: make(map[string][]*Receipt),
+		targets: make(map[identity.Address]*target), receipts: make(map[string][]*Receipt), held: make(map[string]bool),
 	}
 }
 
@@ -97,7 +98,7 @@ func (d *deliverer) wake(entries []OutboxEntry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range entries {
-		if e.State != Pending {
+		if d.held[e.ID] {
 			continue
 		}
 		t := d.target(e.Message.To)
@@ -153,7 +154,7 @@ func (d *deliverer) refill(t *target) {
 	}
 	var older []OutboxEntry
 	for _, e := range entries {
-		if !queued[e.ID] {
+		if !queued[e.ID] && !d.held[e.ID] {
 			older = append(older, e)
 		}
 	}
@@ -197,6 +198,25 @@ func (d *deliverer) encourage(address identity.Address) {
 		t.pause, t.until = 0, time.Time{}
 		d.pump(t)
 	}
+}
+
+// hold keeps an entry from being sent: a caller gets it on the connection.
+func (d *deliverer) hold(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held[id] = true
+}
+
+func (d *deliverer) letGo(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.held, id)
+}
+
+func (d *deliverer) holds(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held[id]
 }
 
 // backOff leaves a target alone for a while, twice as long each time.

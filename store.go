@@ -136,8 +136,8 @@ type OutboxEntry struct {
 // OutboxState is where an outbox entry stands.
 type OutboxState uint8
 
-// The states. Pending entries are tried until their deadline; held ones are for
-// a caller who waits on the connection and become pending when the caller goes.
+// The states. Pending entries are tried until their deadline; held ones wait for
+// somebody to make them pending.
 const (
 	Pending OutboxState = iota
 	Held

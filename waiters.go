@@ -83,7 +83,9 @@ type held struct {
 }
 
 // hold finds the replies of a batch that somebody waits for. Only the first
-// reply to a message goes to the connection.
+// reply to a message goes to the connection. In the store it is pending like any
+// other: should the process die before the caller has it, it is sent the usual
+// way.
 func (n *Node) hold(b *Batch) []held {
 	var all []held
 	for i := range b.Outbox {
@@ -92,7 +94,7 @@ func (n *Node) hold(b *Batch) []held {
 			continue
 		}
 		if waiting := n.waiters.take(e.InReply); len(waiting) > 0 {
-			e.State = Held
+			n.deliverer.hold(e.ID)
 			all = append(all, held{waiting, *e})
 		}
 	}
@@ -103,9 +105,10 @@ func (n *Node) hold(b *Batch) []held {
 // the connection where somebody waits, else the usual way.
 func (n *Node) commitSends(ctx context.Context, b *Batch) error {
 	held := n.hold(b)
-	dropUnreachable(b)
+	n.dropUnreachable(b)
 	if err := n.opts.Store.Commit(ctx, b); err != nil {
 		for _, h := range held {
+			n.deliverer.letGo(h.entry.ID)
 			for _, w := range h.waiters {
 				w.reply <- nil // there will be none
 			}
@@ -119,9 +122,9 @@ func (n *Node) commitSends(ctx context.Context, b *Batch) error {
 
 // dropUnreachable leaves out what is for a user who does not wait any more: user
 // addresses can be answered on their connection and nowhere else.
-func dropUnreachable(b *Batch) {
+func (n *Node) dropUnreachable(b *Batch) {
 	b.Outbox = slices.DeleteFunc(b.Outbox, func(e OutboxEntry) bool {
-		gone := e.Message.To.IsUser() && e.State == Pending
+		gone := e.Message.To.IsUser() && !n.deliverer.holds(e.ID)
 		if gone {
 			b.Log = append(b.Log, record(b.Agent, "dropped", e.ID, e.Message, "the user does not wait any more"))
 		}
@@ -136,5 +139,6 @@ func (n *Node) release(all []held) {
 			w.reply <- h.entry.Sealed
 		}
 		n.deliverer.settle(h.entry, Outcome{ID: h.entry.ID, State: Delivered}, "delivered")
+		n.deliverer.letGo(h.entry.ID)
 	}
 }
