@@ -141,6 +141,8 @@ func (p *process) start() {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	cmd := p.cmd
+	p.t.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test ends early
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != "started" {
 		p.t.Fatalf("%s does not start: %q %v", p.name, line, err)
 	}
