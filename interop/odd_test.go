@@ -16,23 +16,28 @@ var refusedModels = map[string]struct {
 	"NamedTupleOfModels": {fault.Malformed, "the library forgets the definitions of what is in a named tuple"},
 }
 
+type namedDescription struct {
+	Name string
+	description
+}
+
+// modelsOf has Python describe all models in a file.
+func modelsOf(t *testing.T, path string) []namedDescription {
+	t.Helper()
+	type answer struct{ Models []namedDescription }
+	return ask[answer](startOracle(t), map[string]any{"op": "models_of", "path": path}).Models
+}
+
 // TestOddModels imports the schemas of hand-written Python classes with the
 // quirks that random models do not reach. Each keeps its digest or is refused
 // for a reason that stands above. Those that a Go author can write down too have
 // the digest from there as well.
 func TestOddModels(t *testing.T) {
-	type answer struct {
-		Models []struct {
-			Name string
-			description
-		}
-	}
-	models := ask[answer](startOracle(t), map[string]any{"op": "models_of", "path": "testdata/odd_models.py"}).Models
 	byHand := make(map[string]spec.Type)
 	for _, model := range handWritten() {
 		byHand[spec.NameOf(model)] = model
 	}
-	for _, m := range models {
+	for _, m := range modelsOf(t, "testdata/odd_models.py") {
 		t.Run(m.Name, func(t *testing.T) {
 			for form, text := range map[string]string{"in order": m.Schema, "sorted": m.Sorted} {
 				imported, err := spec.ParseSchema([]byte(text))

@@ -79,18 +79,17 @@ func oddValues() []pyjson.Value {
 	return values
 }
 
-// TestOddContainers does the same for what is made of other types.
-func TestOddContainers(t *testing.T) {
-	o := startOracle(t)
-	texts := []spec.JSON{
-		"[]", "{}", `""`, `" "`, `"ab"`, `"abc"`, "null", "5", "true", "1.0", "1.5", `"1"`, `"a"`, `"x"`, `"light"`, `"1.0"`, "2", "0", "false",
-		`["ab"]`, `["abc"]`, `["a", "b"]`, `["é1"]`, `["1a", "1b"]`, `[["a", 1]]`, `[["1", 1]]`, `[["1", 1], [" 1", 2]]`, `[[1, "x"]]`, `[[1, 2]]`, `[[null, 1]]`, `[[true, 1]]`, `[[1.5, 1]]`,
-		`[{"a": 1, "b": 2}]`, `[{"a": 1}]`, `[[["a"], 1]]`, `[[{}, 1]]`, `[[1, 2, 3]]`, `[[]]`, `[{}]`, `[""]`, `[5]`, `[1, 2]`, `[1, "2"]`, `["1", 2]`, `[1, 1.0, true]`, `[true, 1]`, `["1", "1"]`, `[null]`,
-		`[null, null]`, `["x", null]`, `[1, null]`, `[1.9, 2.1]`, `["a", 1, 2.5]`, `[NaN, NaN]`, `[[1], [1]]`, `[[1, "a"], [2, "b"]]`,
-		`{"1": 1, "01": 2}`, `{"1": 1, " 1": 2, "1.0": 3}`, `{"a": 1}`, `{"a": "1", "b": 2.7}`, `{"a": null}`, `{"a": 1, "unknown": 2}`, `{"a": "x"}`, `{"A": 1}`, `{"true": 1, "yes": 2}`, `{"": 1}`, `{"a": {"a": 1}}`, `{"a": [["a", 1]]}`,
-		`[["a", [["a", 1]]]]`, `{"one": 1, "1": 2}`, `{"light": 1}`, `{"1": "x", "7": "y"}`, `{"1": "x", "1.0": "y"}`,
-	}
-	const classes = `
+// oddContainers are values that Python takes for lists and objects, or does not.
+var oddContainers = []spec.JSON{
+	"[]", "{}", `""`, `" "`, `"ab"`, `"abc"`, "null", "5", "true", "1.0", "1.5", `"1"`, `"a"`, `"x"`, `"light"`, `"1.0"`, "2", "0", "false",
+	`["ab"]`, `["abc"]`, `["a", "b"]`, `["é1"]`, `["1a", "1b"]`, `[["a", 1]]`, `[["1", 1]]`, `[["1", 1], [" 1", 2]]`, `[[1, "x"]]`, `[[1, 2]]`, `[[null, 1]]`, `[[true, 1]]`, `[[1.5, 1]]`,
+	`[{"a": 1, "b": 2}]`, `[{"a": 1}]`, `[[["a"], 1]]`, `[[{}, 1]]`, `[[1, 2, 3]]`, `[[]]`, `[{}]`, `[""]`, `[5]`, `[1, 2]`, `[1, "2"]`, `["1", 2]`, `[1, 1.0, true]`, `[true, 1]`, `["1", "1"]`, `[null]`,
+	`[null, null]`, `["x", null]`, `[1, null]`, `[1.9, 2.1]`, `["a", 1, 2.5]`, `[NaN, NaN]`, `[[1], [1]]`, `[[1, "a"], [2, "b"]]`,
+	`{"1": 1, "01": 2}`, `{"1": 1, " 1": 2, "1.0": 3}`, `{"a": 1}`, `{"a": "1", "b": 2.7}`, `{"a": null}`, `{"a": 1, "unknown": 2}`, `{"a": "x"}`, `{"A": 1}`, `{"true": 1, "yes": 2}`, `{"": 1}`, `{"a": {"a": 1}}`, `{"a": [["a", 1]]}`,
+	`[["a", [["a", 1]]]]`, `{"one": 1, "1": 2}`, `{"light": 1}`, `{"1": "x", "7": "y"}`, `{"1": "x", "1.0": "y"}`,
+}
+
+const containerClasses = `
 class Shade(Enum):
     light = "light"
     dark = "dark"
@@ -105,13 +104,13 @@ class Same(Enum):
     one = 1
     yes = "x"
 `
+
+// containerTypes are types of the classes above, in Python and in Go.
+func containerTypes() []containerType {
 	same := &spec.Enum{Name: "Same", Values: []spec.JSON{"1", `"x"`}}
 	word := &spec.Enum{Name: "Word", Base: spec.String, Values: []spec.JSON{`"one"`}}
 	plain := record("Small", field("a", spec.Int, byDefault("1")))
-	for i, tc := range []struct {
-		python string
-		typ    spec.Type
-	}{
+	return []containerType{
 		{"List[int]", listOf(spec.Int)}, {"List[str]", listOf(spec.String)}, {"List[Any]", listOf(spec.Any)}, {"List[List[int]]", listOf(listOf(spec.Int))},
 		{"List[Optional[int]]", listOf(maybe(spec.Int))}, {"Tuple[int, str]", tupleOf(spec.Int, spec.String)}, {"Tuple[()]", tupleOf()},
 		{"Set[int]", setOf(spec.Int)}, {"Set[str]", setOf(spec.String)}, {"Set[float]", setOf(spec.Float)}, {"Set[bool]", setOf(spec.Bool)},
@@ -124,18 +123,29 @@ class Same(Enum):
 		{"Union[int, str]", union(spec.Int, spec.String)}, {"Union[str, int]", union(spec.String, spec.Int)}, {"Union[bool, float, str]", union(spec.Bool, spec.Float, spec.String)},
 		{"Union[List[int], Dict[str, int], str]", union(listOf(spec.Int), mapOf(spec.Int), spec.String)}, {"Union[Decimal, UUID, bytes]", union(spec.Decimal, spec.UUID, spec.Bytes)},
 		{"Optional[Union[Rank, Shade]]", union(rank, shade, spec.Null)}, {"conlist(int, min_items=1, max_items=2)", &spec.List{Item: spec.Int, Limits: spec.Limits{MinItems: new(1), MaxItems: new(2)}}},
-	} {
+	}
+}
+
+type containerType struct {
+	python string
+	typ    spec.Type
+}
+
+// TestOddContainers does the same for what is made of other types.
+func TestOddContainers(t *testing.T) {
+	o := startOracle(t)
+	for i, tc := range containerTypes() {
 		t.Run(tc.python, func(t *testing.T) {
 			o.t = t
 			f := field("x", tc.typ)
 			f.Nullable = slices.ContainsFunc([]string{"Optional", "None"}, func(prefix string) bool { return strings.HasPrefix(tc.python, prefix) })
 			r := record(fmt.Sprintf("Container%d", i), f)
-			source := classes + "class " + r.Name + "(Model):\n    x: " + tc.python + " = Field(...)\n"
+			source := containerClasses + "class " + r.Name + "(Model):\n    x: " + tc.python + " = Field(...)\n"
 			if python := ask[description](o, map[string]any{"op": "model", "source": source, "names": []string{r.Name}}); digest(t, r) != python.Digest {
 				t.Errorf("digest = %s, want %s\n%s", digest(t, r), python.Digest, python.Schema)
 			}
 			var payloads []string
-			for _, v := range texts {
+			for _, v := range oddContainers {
 				payloads = append(payloads, `{"x": `+string(v)+`}`)
 			}
 			reader := newReader(t, r)

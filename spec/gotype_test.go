@@ -319,95 +319,98 @@ func (mixedEnum) EnumValues() []any          { return []any{"a", 1} }
 func (floatEnum) EnumValues() []any          { return []any{1.5} }
 func (noEnum) EnumValues() []any             { return nil }
 
+// mistakes are Go types that no message can have, with the field that is wrong.
+var mistakes = []struct {
+	name  string
+	model any
+	code  fault.Code
+	field string
+}{
+	{"channel", struct{ C chan int }{}, fault.Unsupported, "C"},
+	{"function", struct{ F func() }{}, fault.Unsupported, "F"},
+	{"pointer-sized integer", struct{ P uintptr }{}, fault.Unsupported, "P"},
+	{"complex number, nested", struct {
+		Deep struct{ C []map[string]complex128 }
+	}{}, fault.Unsupported, "C"},
+	{"map key", struct{ M map[float64]int }{}, fault.Unsupported, "M"},
+	{"struct that shows nothing", struct{ O []big.Int }{}, fault.Unsupported, ""},
+	{"type that writes itself", struct{ A address }{}, fault.Unsupported, "A"},
+	{"key that writes itself", struct{ A map[*address]int }{}, fault.Unsupported, "A"},
+	{"interface without variants", struct{ E error }{}, fault.Unsupported, "E"},
+	{"interface with an exported method", struct{ E public }{}, fault.Unsupported, "E"},
+	{"interface of two methods", struct{ E many }{}, fault.Unsupported, "E"},
+	{"variant that does not implement", struct{ E strangeness }{}, fault.Unsupported, "E"},
+	{"variant that is the union itself", struct{ E lonely }{}, fault.Unsupported, "E"},
+	{"enum of strings and integers", struct{ E mixedEnum }{}, fault.Unsupported, "mixedEnum"},
+	{"enum of floats", struct{ E floatEnum }{}, fault.Unsupported, "floatEnum"},
+	{"enum of nothing", struct{ E []noEnum }{}, fault.Unsupported, "noEnum"},
+	{"name used twice", struct {
+		AllScalars
+		B int `json:"s"`
+	}{}, fault.Unsupported, "B"},
+	{"embedded pointer", struct{ *AllScalars }{}, fault.Unsupported, "AllScalars"},
+	{"tuple with a hidden field", struct {
+		T struct{ A, b int } `parley:"tuple"`
+	}{}, fault.Unsupported, "T"},
+	{"tag with an unknown key", struct {
+		A int `parley:"minimum=3"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"tag with an unknown word", struct {
+		A int `parley:"big"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"tag with a word as a key", struct {
+		A []int `parley:"set=true"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"tag with an open quote", struct {
+		A int `parley:"title='one, two"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"tag with more after a quote", struct {
+		A int `parley:"title='one'untitled"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"tag with a key twice", struct {
+		A int `parley:"min=1,min=2"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"tag that Go cannot read", reflect.StructOf([]reflect.StructField{
+		{Name: "A", Type: reflect.TypeFor[int](), Tag: `parley:"min=1`},
+	}), fault.Malformed, "A.parley tag"},
+	{"word that has no meaning", struct {
+		A string `parley:"uuid4"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"limit of another kind", struct {
+		A []int `parley:"min=3"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"limit of a map", struct {
+		A map[string]int `parley:"minitems=3"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"record's word on a field", struct {
+		A int `parley:"closed"`
+	}{}, fault.Malformed, "A.parley tag"},
+	{"field's word on a record", struct {
+		_ struct{} `parley:"default=3"`
+	}{}, fault.Malformed, "_.parley tag"},
+	{"count that is none", struct {
+		A string `parley:"maxlen=many"`
+	}{}, fault.Malformed, "A.maxlen"},
+	{"count below zero", struct {
+		A []int `parley:"minitems=-1"`
+	}{}, fault.Malformed, "A.minitems"},
+	{"limit that is no number", struct {
+		A int `parley:"min=\"1\""`
+	}{}, fault.Malformed, "A.min"},
+	{"limit that is no JSON", struct {
+		A int `parley:"max=ten"`
+	}{}, fault.Malformed, "A.max"},
+	{"default that is no JSON", struct {
+		A int `parley:"default=ten"`
+	}{}, fault.Malformed, "A.default"},
+	{"literal that is no JSON", struct {
+		A int `parley:"literal=1|two"`
+	}{}, fault.Malformed, "A.literal"},
+}
+
 // Each mistake is reported with the field it is in, when the type is read.
 func TestFromGoReportsMistakesWithTheirField(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		model any
-		code  fault.Code
-		field string
-	}{
-		{"channel", struct{ C chan int }{}, fault.Unsupported, "C"},
-		{"function", struct{ F func() }{}, fault.Unsupported, "F"},
-		{"pointer-sized integer", struct{ P uintptr }{}, fault.Unsupported, "P"},
-		{"complex number, nested", struct {
-			Deep struct{ C []map[string]complex128 }
-		}{}, fault.Unsupported, "C"},
-		{"map key", struct{ M map[float64]int }{}, fault.Unsupported, "M"},
-		{"struct that shows nothing", struct{ O []big.Int }{}, fault.Unsupported, ""},
-		{"type that writes itself", struct{ A address }{}, fault.Unsupported, "A"},
-		{"key that writes itself", struct{ A map[*address]int }{}, fault.Unsupported, "A"},
-		{"interface without variants", struct{ E error }{}, fault.Unsupported, "E"},
-		{"interface with an exported method", struct{ E public }{}, fault.Unsupported, "E"},
-		{"interface of two methods", struct{ E many }{}, fault.Unsupported, "E"},
-		{"variant that does not implement", struct{ E strangeness }{}, fault.Unsupported, "E"},
-		{"variant that is the union itself", struct{ E lonely }{}, fault.Unsupported, "E"},
-		{"enum of strings and integers", struct{ E mixedEnum }{}, fault.Unsupported, "mixedEnum"},
-		{"enum of floats", struct{ E floatEnum }{}, fault.Unsupported, "floatEnum"},
-		{"enum of nothing", struct{ E []noEnum }{}, fault.Unsupported, "noEnum"},
-		{"name used twice", struct {
-			AllScalars
-			B int `json:"s"`
-		}{}, fault.Unsupported, "B"},
-		{"embedded pointer", struct{ *AllScalars }{}, fault.Unsupported, "AllScalars"},
-		{"tuple with a hidden field", struct {
-			T struct{ A, b int } `parley:"tuple"`
-		}{}, fault.Unsupported, "T"},
-		{"tag with an unknown key", struct {
-			A int `parley:"minimum=3"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"tag with an unknown word", struct {
-			A int `parley:"big"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"tag with a word as a key", struct {
-			A []int `parley:"set=true"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"tag with an open quote", struct {
-			A int `parley:"title='one, two"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"tag with more after a quote", struct {
-			A int `parley:"title='one'untitled"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"tag with a key twice", struct {
-			A int `parley:"min=1,min=2"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"tag that Go cannot read", reflect.StructOf([]reflect.StructField{
-			{Name: "A", Type: reflect.TypeFor[int](), Tag: `parley:"min=1`},
-		}), fault.Malformed, "A.parley tag"},
-		{"word that has no meaning", struct {
-			A string `parley:"uuid4"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"limit of another kind", struct {
-			A []int `parley:"min=3"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"limit of a map", struct {
-			A map[string]int `parley:"minitems=3"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"record's word on a field", struct {
-			A int `parley:"closed"`
-		}{}, fault.Malformed, "A.parley tag"},
-		{"field's word on a record", struct {
-			_ struct{} `parley:"default=3"`
-		}{}, fault.Malformed, "_.parley tag"},
-		{"count that is none", struct {
-			A string `parley:"maxlen=many"`
-		}{}, fault.Malformed, "A.maxlen"},
-		{"count below zero", struct {
-			A []int `parley:"minitems=-1"`
-		}{}, fault.Malformed, "A.minitems"},
-		{"limit that is no number", struct {
-			A int `parley:"min=\"1\""`
-		}{}, fault.Malformed, "A.min"},
-		{"limit that is no JSON", struct {
-			A int `parley:"max=ten"`
-		}{}, fault.Malformed, "A.max"},
-		{"default that is no JSON", struct {
-			A int `parley:"default=ten"`
-		}{}, fault.Malformed, "A.default"},
-		{"literal that is no JSON", struct {
-			A int `parley:"literal=1|two"`
-		}{}, fault.Malformed, "A.literal"},
-	} {
+	for _, tc := range mistakes {
 		t.Run(tc.name, func(t *testing.T) {
 			typ, isType := tc.model.(reflect.Type)
 			if !isType {

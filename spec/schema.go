@@ -67,6 +67,7 @@ type emitter struct {
 	defined     map[string]Type
 	nesting     int // of types without a name
 	err         error
+	located     bool // err names the record and field it is in
 }
 
 func (e *emitter) fail(code fault.Code, field, format string, args ...any) {
@@ -179,7 +180,6 @@ func (e *emitter) record(r *Record) pyjson.Value {
 	seen := make(map[string]bool)
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		before := e.err
 		if seen[f.Key()] {
 			e.fail(fault.Unsupported, "", "the field is there twice")
 		}
@@ -188,7 +188,8 @@ func (e *emitter) record(r *Record) pyjson.Value {
 		if f.Required() {
 			required = append(required, pyjson.Of(f.Key()))
 		}
-		if before == nil && e.err != nil {
+		if e.err != nil && !e.located {
+			e.located = true
 			e.err = fault.In(r.Name+"."+f.Key(), e.err)
 		}
 	}

@@ -200,66 +200,71 @@ func TestParseSchemaKeepsOddRequirements(t *testing.T) {
 	}
 }
 
+// inProperty is a schema whose property p is the text.
+func inProperty(text string) string {
+	return `{"title": "M", "type": "object", "properties": {"a": {}, "p": ` + text + `}}`
+}
+
+type refusedSchema struct {
+	text  string
+	code  fault.Code
+	field string
+}
+
+var refusedSchemas = map[string]refusedSchema{
+	"nothing":              {"", fault.Malformed, ""},
+	"no object":            {`[]`, fault.Malformed, ""},
+	"null":                 {`null`, fault.Malformed, ""},
+	"too large":            {`"` + strings.Repeat("x", spec.MaxSchema) + `"`, fault.TooLarge, ""},
+	"too deep":             {inProperty(strings.Repeat(`{"type": "array", "items": `, 70) + strings.Repeat("}", 70)), fault.TooLarge, ""},
+	"no title":             {`{"type": "object", "properties": {}}`, fault.Malformed, "title"},
+	"a title of no text":   {`{"title": 5, "type": "object", "properties": {}}`, fault.Malformed, "title"},
+	"properties as a list": {`{"title": "M", "type": "object", "properties": []}`, fault.Malformed, "properties"},
+	"properties as text":   {`{"title": "M", "type": "object", "properties": "a"}`, fault.Malformed, "properties"},
+	"a property as text":   {inProperty(`"string"`), fault.Malformed, "properties.p"},
+	"a record of no type":  {`{"title": "M", "properties": {}}`, fault.Unsupported, "type"},
+	"a record as an array": {`{"title": "M", "type": "array", "properties": {}}`, fault.Unsupported, "type"},
+
+	"unknown type":            {inProperty(`{"type": "strange"}`), fault.Unsupported, "properties.p.type"},
+	"several types":           {inProperty(`{"type": ["string", "null"]}`), fault.Unsupported, "properties.p.type"},
+	"a type that is a number": {inProperty(`{"type": 5}`), fault.Unsupported, "properties.p.type"},
+	"a type, deep inside":     {inProperty(`{"type": "array", "items": {"type": "object", "additionalProperties": {"type": "x"}}}`), fault.Unsupported, "properties.p.items.additionalProperties.type"},
+	"items that are no types": {inProperty(`{"type": "array", "items": true}`), fault.Malformed, "properties.p.items"},
+	"an item that is no type": {inProperty(`{"type": "array", "items": [1], "minItems": 1, "maxItems": 1}`), fault.Malformed, "properties.p.items[0]"},
+
+	"reference to nowhere":      {inProperty(`{"$ref": "#/definitions/X"}`), fault.Malformed, "properties.p.$ref"},
+	"reference elsewhere":       {inProperty(`{"$ref": "#/properties/a"}`), fault.Unsupported, "properties.p.$ref"},
+	"reference to a page":       {inProperty(`{"$ref": "https://example.org/x.json"}`), fault.Unsupported, "properties.p.$ref"},
+	"reference of no text":      {inProperty(`{"$ref": 5}`), fault.Unsupported, "properties.p.$ref"},
+	"reference with words":      {`{"title": "M", "type": "object", "properties": {"p": {"title": "P", "type": "array", "items": {"$ref": "#/definitions/X", "x": 1}}}, "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "properties.p.items.x"},
+	"definition that is text":   {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": {"X": "x"}}`, fault.Malformed, "properties.p.$ref"},
+	"definitions that are text": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": "X"}`, fault.Malformed, "properties.p.$ref"},
+	"definition nobody uses":    {`{"title": "M", "type": "object", "properties": {}, "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "definitions"},
+	"one definition unused": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}},
+		"definitions": {"X": {"title": "X", "type": "object", "properties": {}}, "Y": {}}}`, fault.Unsupported, "definitions.Y"},
+	"definition with a mistake": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}},
+		"definitions": {"X": {"title": "X", "type": "object", "properties": {"y": {"type": "x"}}}}}`, fault.Unsupported, "definitions.X.properties.y.type"},
+	"definition without a title": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}},
+		"definitions": {"X": {"type": "object", "properties": {}}}}`, fault.Unsupported, "definitions.X.title"},
+	"a root that is an enum": {`{"$ref": "#/definitions/X", "definitions": {"X": {"title": "X", "description": "d", "enum": []}}}`, fault.Unsupported, "X"},
+	"an enum of no list":     {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": {"X": {"title": "X", "description": "d", "enum": 5}}}`, fault.Malformed, "definitions.X.enum"},
+	"a root defined in vain": {`{"$ref": "#/definitions/X", "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "$ref"},
+
+	"all of two":       {inProperty(`{"allOf": [{"$ref": "#/definitions/X"}, {"$ref": "#/definitions/Y"}]}`), fault.Unsupported, "properties.p.allOf"},
+	"all of none":      {inProperty(`{"allOf": []}`), fault.Unsupported, "properties.p.allOf"},
+	"all of a type":    {inProperty(`{"allOf": [{"type": "string"}]}`), fault.Unsupported, "properties.p.allOf"},
+	"all of a number":  {inProperty(`{"allOf": [5]}`), fault.Unsupported, "properties.p.allOf"},
+	"any of none":      {inProperty(`{"anyOf": []}`), fault.Malformed, "properties.p.anyOf"},
+	"any of an object": {inProperty(`{"anyOf": {}}`), fault.Malformed, "properties.p.anyOf"},
+	"any of text":      {inProperty(`{"anyOf": ["string", "null"]}`), fault.Malformed, "properties.p.anyOf[0]"},
+	"one of none":      {inProperty(`{"oneOf": []}`), fault.Malformed, "properties.p.oneOf"},
+	"a tag nobody has": {inProperty(`{"title": "P", "oneOf": [{"type": "string"}, {"type": "integer"}], "discriminator": {"propertyName": "k"}}`), fault.Unsupported, "M.p"},
+	"a mapping that is another": {`{"title": "M", "type": "object", "properties": {"p": {"title": "P", "discriminator": {"propertyName": "kind", "mapping": {}},
+		"oneOf": [{"$ref": "#/definitions/A"}, {"$ref": "#/definitions/B"}]}}` + usedIn(`#/definitions/A" #/definitions/B"`, things) + `}`, fault.Unsupported, "properties.p.discriminator.mapping.a"},
+}
+
 func TestSchemasThatAreRefused(t *testing.T) {
-	property := func(text string) string {
-		return `{"title": "M", "type": "object", "properties": {"a": {}, "p": ` + text + `}}`
-	}
-	deep := func(n int, open, end string) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
-	for name, tc := range map[string]struct {
-		text  string
-		code  fault.Code
-		field string
-	}{
-		"nothing":              {"", fault.Malformed, ""},
-		"no object":            {`[]`, fault.Malformed, ""},
-		"null":                 {`null`, fault.Malformed, ""},
-		"too large":            {`"` + strings.Repeat("x", spec.MaxSchema) + `"`, fault.TooLarge, ""},
-		"too deep":             {property(deep(70, `{"type": "array", "items": `, "}")), fault.TooLarge, ""},
-		"no title":             {`{"type": "object", "properties": {}}`, fault.Malformed, "title"},
-		"a title of no text":   {`{"title": 5, "type": "object", "properties": {}}`, fault.Malformed, "title"},
-		"properties as a list": {`{"title": "M", "type": "object", "properties": []}`, fault.Malformed, "properties"},
-		"properties as text":   {`{"title": "M", "type": "object", "properties": "a"}`, fault.Malformed, "properties"},
-		"a property as text":   {property(`"string"`), fault.Malformed, "properties.p"},
-		"a record of no type":  {`{"title": "M", "properties": {}}`, fault.Unsupported, "type"},
-		"a record as an array": {`{"title": "M", "type": "array", "properties": {}}`, fault.Unsupported, "type"},
-
-		"unknown type":            {property(`{"type": "strange"}`), fault.Unsupported, "properties.p.type"},
-		"several types":           {property(`{"type": ["string", "null"]}`), fault.Unsupported, "properties.p.type"},
-		"a type that is a number": {property(`{"type": 5}`), fault.Unsupported, "properties.p.type"},
-		"a type, deep inside":     {property(`{"type": "array", "items": {"type": "object", "additionalProperties": {"type": "x"}}}`), fault.Unsupported, "properties.p.items.additionalProperties.type"},
-		"items that are no types": {property(`{"type": "array", "items": true}`), fault.Malformed, "properties.p.items"},
-		"an item that is no type": {property(`{"type": "array", "items": [1], "minItems": 1, "maxItems": 1}`), fault.Malformed, "properties.p.items[0]"},
-
-		"reference to nowhere":      {property(`{"$ref": "#/definitions/X"}`), fault.Malformed, "properties.p.$ref"},
-		"reference elsewhere":       {property(`{"$ref": "#/properties/a"}`), fault.Unsupported, "properties.p.$ref"},
-		"reference to a page":       {property(`{"$ref": "https://example.org/x.json"}`), fault.Unsupported, "properties.p.$ref"},
-		"reference of no text":      {property(`{"$ref": 5}`), fault.Unsupported, "properties.p.$ref"},
-		"reference with words":      {`{"title": "M", "type": "object", "properties": {"p": {"title": "P", "type": "array", "items": {"$ref": "#/definitions/X", "x": 1}}}, "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "properties.p.items.x"},
-		"definition that is text":   {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": {"X": "x"}}`, fault.Malformed, "properties.p.$ref"},
-		"definitions that are text": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": "X"}`, fault.Malformed, "properties.p.$ref"},
-		"definition nobody uses":    {`{"title": "M", "type": "object", "properties": {}, "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "definitions"},
-		"one definition unused": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}},
-			"definitions": {"X": {"title": "X", "type": "object", "properties": {}}, "Y": {}}}`, fault.Unsupported, "definitions.Y"},
-		"definition with a mistake": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}},
-			"definitions": {"X": {"title": "X", "type": "object", "properties": {"y": {"type": "x"}}}}}`, fault.Unsupported, "definitions.X.properties.y.type"},
-		"definition without a title": {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}},
-			"definitions": {"X": {"type": "object", "properties": {}}}}`, fault.Unsupported, "definitions.X.title"},
-		"a root that is an enum": {`{"$ref": "#/definitions/X", "definitions": {"X": {"title": "X", "description": "d", "enum": []}}}`, fault.Unsupported, "X"},
-		"an enum of no list":     {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": {"X": {"title": "X", "description": "d", "enum": 5}}}`, fault.Malformed, "definitions.X.enum"},
-		"a root defined in vain": {`{"$ref": "#/definitions/X", "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "$ref"},
-
-		"all of two":       {property(`{"allOf": [{"$ref": "#/definitions/X"}, {"$ref": "#/definitions/Y"}]}`), fault.Unsupported, "properties.p.allOf"},
-		"all of none":      {property(`{"allOf": []}`), fault.Unsupported, "properties.p.allOf"},
-		"all of a type":    {property(`{"allOf": [{"type": "string"}]}`), fault.Unsupported, "properties.p.allOf"},
-		"all of a number":  {property(`{"allOf": [5]}`), fault.Unsupported, "properties.p.allOf"},
-		"any of none":      {property(`{"anyOf": []}`), fault.Malformed, "properties.p.anyOf"},
-		"any of an object": {property(`{"anyOf": {}}`), fault.Malformed, "properties.p.anyOf"},
-		"any of text":      {property(`{"anyOf": ["string", "null"]}`), fault.Malformed, "properties.p.anyOf[0]"},
-		"one of none":      {property(`{"oneOf": []}`), fault.Malformed, "properties.p.oneOf"},
-		"a tag nobody has": {property(`{"title": "P", "oneOf": [{"type": "string"}, {"type": "integer"}], "discriminator": {"propertyName": "k"}}`), fault.Unsupported, "M.p"},
-		"a mapping that is another": {`{"title": "M", "type": "object", "properties": {"p": {"title": "P", "discriminator": {"propertyName": "kind", "mapping": {}},
-			"oneOf": [{"$ref": "#/definitions/A"}, {"$ref": "#/definitions/B"}]}}` + usedIn(`#/definitions/A" #/definitions/B"`, things) + `}`, fault.Unsupported, "properties.p.discriminator.mapping.a"},
-	} {
+	for name, tc := range refusedSchemas {
 		t.Run(name, func(t *testing.T) {
 			_, err := spec.ParseSchema([]byte(tc.text))
 			wantError(t, err, tc.code, tc.field)

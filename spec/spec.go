@@ -70,6 +70,7 @@ const (
 
 var classNames = [...]string{"", "request", "response", "inform", "query", "acknowledge", "error"}
 
+// String returns the word for the class, none for [Unclassified].
 func (c Class) String() string { return nameIn(classNames[:], int(c)) }
 
 // A Rule lists the messages that may answer a message.

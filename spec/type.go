@@ -45,6 +45,7 @@ var kindNames = [...]string{
 	"Decimal", "Bytes", "DateTime", "Date", "Time", "Duration", "UUID", "UUID4", "URI",
 }
 
+// String returns the name of the kind as it is written in Go.
 func (k Kind) String() string { return nameIn(kindNames[:], int(k)) }
 
 func nameIn(names []string, i int) string {
@@ -240,6 +241,7 @@ func (*Alias) isType()   {}
 func (*Custom) isType()  {}
 
 // AsScalar returns a scalar type with its limits; ok is false for other types.
+// No type at all is [Any].
 func AsScalar(t Type) (s Scalar, ok bool) {
 	switch t := t.(type) {
 	case nil:

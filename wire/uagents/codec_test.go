@@ -328,8 +328,8 @@ func TestWrongDefaultsAreRefused(t *testing.T) {
 		t.Errorf("%v, want code %q", err, fault.Internal)
 	}
 	model := &spec.Record{Name: "M", Fields: []spec.Field{{Name: "a", Type: spec.Int, Default: "one"}}}
-	if _, err := uagents.NewCodec(model, nil); err == nil || !strings.HasPrefix(err.Error(), "malformed: a.default: ") {
-		t.Errorf("NewCodec = %v, want malformed: a.default", err)
+	if _, err := uagents.NewCodec(model, nil); err == nil || !strings.HasPrefix(err.Error(), "malformed: M.a.default: ") {
+		t.Errorf("NewCodec = %v, want malformed: M.a.default", err)
 	}
 }
 
@@ -370,8 +370,8 @@ func TestPatternsThatCannotBeMatchedAreRefusedAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = uagents.NewCodec(model, nil)
-	if fault.CodeOf(err) != fault.Unsupported || !strings.Contains(err.Error(), "a.pattern") {
-		t.Errorf("NewCodec = %v, want unsupported: a.pattern", err)
+	if fault.CodeOf(err) != fault.Unsupported || !strings.Contains(err.Error(), ": odd.a.pattern: ") {
+		t.Errorf("NewCodec = %v, want unsupported: odd.a.pattern", err)
 	}
 }
 

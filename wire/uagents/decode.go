@@ -61,13 +61,7 @@ func (d *decoder) conform(v pyjson.Value, t spec.Type) (pyjson.Value, error) {
 	}
 	d.nesting++
 	defer func() { d.nesting-- }()
-	for {
-		alias, ok := t.(*spec.Alias)
-		if !ok {
-			break
-		}
-		t = alias.Type
-	}
+	t = behind(t)
 	if s, ok := spec.AsScalar(t); ok {
 		return d.scalar(v, s)
 	}

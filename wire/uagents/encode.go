@@ -26,6 +26,7 @@ type encoder struct {
 
 // encode turns a Go value into the JSON value of a type that was made from it.
 func (e *encoder) encode(v reflect.Value, t spec.Type) (pyjson.Value, error) {
+	t = behind(t)
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
 		if u, ok := t.(*spec.Union); ok && v.Kind() == reflect.Interface && u.Go != nil {
 			break
@@ -34,13 +35,6 @@ func (e *encoder) encode(v reflect.Value, t spec.Type) (pyjson.Value, error) {
 	}
 	if !v.IsValid() || isNil(v) {
 		return encodeNil(t)
-	}
-	for {
-		alias, ok := t.(*spec.Alias)
-		if !ok {
-			break
-		}
-		t = alias.Type
 	}
 	if s, ok := spec.AsScalar(t); ok {
 		return e.scalarOf(v, s)
@@ -364,7 +358,7 @@ func (e *encoder) anyOf(v reflect.Value) (pyjson.Value, error) {
 		if len(raw) == 0 {
 			return pyjson.Value{}, nil
 		}
-		return pyjson.Parse(raw, nil)
+		return e.parse(raw)
 	}
 	switch v.Kind() {
 	case reflect.Map:
@@ -376,5 +370,10 @@ func (e *encoder) anyOf(v reflect.Value) (pyjson.Value, error) {
 	if err != nil {
 		return pyjson.Value{}, fault.Errorf(fault.Unsupported, "", "%w", err)
 	}
-	return pyjson.Parse(text, nil)
+	return e.parse(text)
+}
+
+// parse reads JSON text that becomes part of the value.
+func (e *encoder) parse(text []byte) (pyjson.Value, error) {
+	return pyjson.Parse(text, &pyjson.Options{MaxDepth: max(1, e.levels)})
 }

@@ -121,7 +121,7 @@ func (r *fieldReader) version() int64 {
 		r.fail("version", "the field is required")
 		return 0
 	}
-	n := r.integer("version", v)
+	n := integerOf(v)
 	if n == nil || !n.IsInt64() {
 		r.fail("version", "expected an integer")
 		return 0
@@ -134,7 +134,7 @@ func (r *fieldReader) number(field string) *uint64 {
 	if v.Kind == pyjson.Null {
 		return nil
 	}
-	n := r.integer(field, v)
+	n := integerOf(v)
 	if n == nil || !n.IsUint64() {
 		r.fail(field, "expected an integer from 0 to 2^64-1")
 		return nil
@@ -142,9 +142,9 @@ func (r *fieldReader) number(field string) *uint64 {
 	return new(n.Uint64())
 }
 
-// integer reads what pydantic v2 takes for an integer: also text, a float
+// integerOf reads what pydantic v2 takes for an integer: also text, a float
 // without a fraction, and a boolean.
-func (r *fieldReader) integer(field string, v pyjson.Value) *big.Int {
+func integerOf(v pyjson.Value) *big.Int {
 	text := v.Text
 	switch v.Kind {
 	case pyjson.Bool:
@@ -165,8 +165,11 @@ func (r *fieldReader) integer(field string, v pyjson.Value) *big.Int {
 	default:
 		return nil
 	}
+	if len(text) > 64 {
+		return nil
+	}
 	n, ok := new(big.Int).SetString(text, 10)
-	if !ok || len(text) > 64 {
+	if !ok {
 		return nil
 	}
 	return n

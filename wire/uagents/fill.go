@@ -21,6 +21,7 @@ type filler struct{ decoder }
 
 // fill sets a Go value from a JSON value.
 func (x *filler) fill(dst reflect.Value, v pyjson.Value, t spec.Type) error {
+	t = behind(t)
 	if v.Kind == pyjson.Null && t != spec.Any {
 		dst.SetZero()
 		return nil
@@ -47,8 +48,6 @@ func (x *filler) fill(dst reflect.Value, v pyjson.Value, t spec.Type) error {
 		return x.fillUnion(dst, v, t)
 	case *spec.Record:
 		return x.fillRecord(dst, v, t)
-	case *spec.Alias:
-		return x.fill(dst, v, t.Type)
 	}
 	return fillScalar(dst, v, spec.Any) // literals and enums
 }

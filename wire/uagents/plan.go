@@ -70,8 +70,9 @@ func newPlan(model spec.Type) (*plan, error) {
 
 type planBuilder struct {
 	plan
-	seen  map[spec.Type]bool
-	loops map[spec.Type]bool // of aliases and unions: true while it is looked into
+	seen    map[spec.Type]bool
+	loops   map[spec.Type]bool // of aliases and unions: true while it is looked into
+	located bool               // the error names the record and field it is in
 }
 
 // add works out a type and the types that it is made of.
@@ -96,7 +97,7 @@ func (b *planBuilder) add(t spec.Type) error {
 	}
 	for _, part := range parts(t) {
 		if err := b.add(part); err != nil {
-			return fault.In(spec.NameOf(t), err)
+			return err
 		}
 	}
 	return nil
@@ -117,6 +118,17 @@ func parts(t spec.Type) []spec.Type {
 		return t.Variants
 	}
 	return nil
+}
+
+// behind is what an alias stands for, in the end.
+func behind(t spec.Type) spec.Type {
+	for {
+		alias, ok := t.(*spec.Alias)
+		if !ok {
+			return t
+		}
+		t = alias.Type
+	}
 }
 
 // checkLoop refuses an alias or union that stands for itself with nothing in
@@ -196,27 +208,35 @@ func (b *planBuilder) record(r *spec.Record) error {
 	p := &recordPlan{byKey: make(map[string]int, len(r.Fields)), closed: r.Closed || constructed, constructed: constructed}
 	b.records[r] = p
 	for i := range r.Fields {
-		f := fieldPlan{Field: &r.Fields[i]}
-		f.filled = hasAnnotation(f.Annotations, Filled)
-		var err error
-		if f.fallback, err = valueOf(f.Default); err != nil {
-			return fault.In(f.Name+".default", err)
-		}
-		for _, k := range f.Keywords {
-			if k.Name == "const" {
-				f.constant, err = valueOf(k.Value)
-			}
-		}
-		if err == nil {
-			err = b.add(f.Type)
+		f, err := b.field(&r.Fields[i])
+		if err != nil && !b.located {
+			b.located = true
+			err = fault.In(r.Name, fault.In(f.Name, err))
 		}
 		if err != nil {
-			return fault.In(f.Name, err)
+			return err
 		}
 		p.byKey[f.Key()] = i
 		p.fields = append(p.fields, f)
 	}
 	return nil
+}
+
+func (b *planBuilder) field(field *spec.Field) (fieldPlan, error) {
+	f := fieldPlan{Field: field, filled: hasAnnotation(field.Annotations, Filled)}
+	var err error
+	if f.fallback, err = valueOf(f.Default); err != nil {
+		return f, fault.In("default", err)
+	}
+	for _, k := range f.Keywords {
+		if k.Name == "const" {
+			f.constant, err = valueOf(k.Value)
+		}
+	}
+	if err != nil {
+		return f, fault.In("const", err)
+	}
+	return f, b.add(f.Type)
 }
 
 func valueOf(text spec.JSON) (*pyjson.Value, error) {

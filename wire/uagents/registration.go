@@ -117,11 +117,18 @@ func verifyAttestation(a attestation, identifier, signature string, v *identity.
 	return v.Verify(identity.ParseIdentifier(identifier).Address, digest[:], signature)
 }
 
+func signAttestation(a attestation, key *identity.Key) (string, error) {
+	digest, err := attestationDigest(a)
+	if err != nil {
+		return "", err
+	}
+	return key.SignDigest(digest), nil
+}
+
 // Sign signs the registration as of now.
-func (r *Registration) Sign(key *identity.Key, now time.Time) error {
+func (r *Registration) Sign(key *identity.Key, now time.Time) (err error) {
 	r.Timestamp = now.Unix()
-	digest, err := attestationDigest(r)
-	r.Signature = key.SignDigest(digest)
+	r.Signature, err = signAttestation(r, key)
 	return err
 }
 
@@ -134,10 +141,9 @@ func (r *Registration) Verify(v *identity.Verifier) error {
 func (r *Registration) Encode() ([]byte, error) { return encodeAttestation(r) }
 
 // Sign signs the update as of now.
-func (s *StatusUpdate) Sign(key *identity.Key, now time.Time) error {
+func (s *StatusUpdate) Sign(key *identity.Key, now time.Time) (err error) {
 	s.Timestamp = now.Unix()
-	digest, err := attestationDigest(s)
-	s.Signature = key.SignDigest(digest)
+	s.Signature, err = signAttestation(s, key)
 	return err
 }
 
@@ -167,6 +173,9 @@ func DecodeRegistration(data []byte) (*Registration, error) {
 	}
 	protocols, _ := v.Get("protocols")
 	for _, p := range protocols.Items {
+		if p.Kind != pyjson.String {
+			r.fail("protocols", "expected a list of digests, found %s in it", p.Kind)
+		}
 		reg.Protocols = append(reg.Protocols, p.Text)
 	}
 	endpoints, _ := v.Get("endpoints")
@@ -176,7 +185,7 @@ func DecodeRegistration(data []byte) (*Registration, error) {
 	for _, item := range endpoints.Items {
 		url, _ := item.Get("url")
 		weight, _ := item.Get("weight")
-		n := r.integer("weight", weight)
+		n := integerOf(weight)
 		if url.Kind != pyjson.String || n == nil || !n.IsInt64() {
 			r.fail("endpoints", "expected a url and a weight")
 			break
@@ -221,7 +230,7 @@ func parseDocument(data []byte) (pyjson.Value, error) {
 
 func (r *fieldReader) timestamp() int64 {
 	v, _ := r.object.Get("timestamp")
-	n := r.integer("timestamp", v)
+	n := integerOf(v)
 	if n == nil || !n.IsInt64() {
 		r.fail("timestamp", "expected Unix seconds")
 		return 0
