@@ -2,14 +2,26 @@
 // with those of the real peers.
 //
 // The records cover the whole server, from the transport to the handlers, so the
-// tests of both use them: each replays what it has, and lists in its own table
-// of [Differences] where it answers otherwise on purpose.
+// tests of both can use them: each replays what it has, and lists in its own
+// table of [Differences] where it answers otherwise on purpose, and how.
+//
+// Requests went to one agent, or in mode "bureau" to two behind one server. The
+// agent answers
+//
+//	Ping{text}, Open{n} (also unsigned), Slow{seconds}, Limited{q}   with Pong{text}
+//	Silent{a}                                                        with nothing
+//	GET /rest/get            {"greeting": "hi", "total": 3}; the second agent: "beta", 4
+//	POST /rest/post          {"name": str, "count": int = 1}: {"greeting": "hello " + name, "total": count}
+//	GET /rest/bad, /rest/none, /rest/raise   a wrong value, none, an exception
+//	GET /rest/time           {"at": a time}
+//
+// The last two records of the single agent show how it stops handling messages
+// after one that does not fit its schema.
 package replay
 
 import (
 	"bufio"
 	"bytes"
-	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -17,7 +29,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,9 +37,6 @@ import (
 
 	"github.com/parley-agents/parley/internal/vectors"
 )
-
-//go:embed testdata/http.json
-var recorded []byte
 
 // A File is a set of records.
 type File struct {
@@ -68,20 +76,18 @@ type Response struct {
 	Payload string
 }
 
-// Load reads the records, from the folder that PARLEY_VECTORS names if it is set.
+// Load reads the records.
 func Load(t testing.TB) *File {
 	t.Helper()
-	text := recorded
-	if os.Getenv(vectors.Env) != "" {
-		vectors.Load(t, "http.json") // skips where the folder has none
-		var err error
-		if text, err = vectors.Read("http.json"); err != nil {
-			t.Fatal(err)
-		}
+	const name = "http.json"
+	vectors.Load(t, name) // skips where there are none
+	text, err := vectors.Read(name)
+	if err != nil {
+		t.Fatal(err)
 	}
 	f, err := parse(text)
 	if err != nil {
-		t.Fatalf("http.json: %v", err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return f
 }
