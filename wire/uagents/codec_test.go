@@ -361,6 +361,26 @@ func TestLimitsOfSizeAndDepth(t *testing.T) {
 	}
 }
 
+// Patterns mean what they mean in Python, or honest agents would be refused.
+func TestPatternsAreThoseOfPython(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, text string
+		fits          bool
+	}{
+		{`^\w+$`, "été", true}, {`^\w+$`, "a\n", true}, {`^\w+$`, "a\nb", false}, {`\d`, "٣", true}, {`[\d]$`, "x٣", false}, {`b`, "ab", false},
+		{`^[[]$`, "[", true}, {`a\Z`, "a\n", false}, {`^\S\s\S$`, "a\x1cb", true}, {`^[$]$`, "$", true}, {`^\$`, "$", true},
+	} {
+		model := &spec.Record{Name: "M", Fields: []spec.Field{{Name: "x", Type: spec.String.With(spec.Limits{Pattern: tc.pattern})}}}
+		text, err := json.Marshal(map[string]string{"x": tc.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newCodec(t, model, nil).Normalize(text); (err == nil) != tc.fits {
+			t.Errorf("%s and %q: %v, want a match: %t", tc.pattern, tc.text, err, tc.fits)
+		}
+	}
+}
+
 func TestPatternsThatCannotBeMatchedAreRefusedAtTheStart(t *testing.T) {
 	type odd struct {
 		A string `json:"a" parley:"pattern='(?=x)'"`

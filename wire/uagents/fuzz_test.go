@@ -1,6 +1,7 @@
 package uagents_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/parley-agents/parley/internal/vectors"
@@ -75,6 +76,40 @@ func FuzzPayload(f *testing.F) {
 		again, err := lax.Normalize(loose)
 		if err != nil || string(again) != string(loose) {
 			t.Fatalf("%q becomes %s, then %s (%v)", data, loose, again, err)
+		}
+	})
+}
+
+// FuzzModel reads arbitrary payloads by arbitrary models, as a gateway does that
+// learns the models of its peers. Nothing may crash or take no end, and what the
+// strict reader takes the lax one takes too.
+func FuzzModel(f *testing.F) {
+	type recorded struct {
+		FieldOrder string `json:"schema_json_field_order"`
+	}
+	for _, c := range vectors.Decode[[]json.RawMessage](f, vectors.Load(f, "schemas.json")["schemas"]) {
+		var schema recorded
+		if err := json.Unmarshal(c, &schema); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(schema.FieldOrder), []byte(`{"a": 1, "b": "x", "s": [null, {"k": 2.5}]}`))
+	}
+	f.Fuzz(func(t *testing.T, schema, payload []byte) {
+		model, err := spec.ParseSchema(schema)
+		if err != nil {
+			return
+		}
+		strict, err := uagents.NewCodec(model, nil)
+		if err != nil {
+			return
+		}
+		lax, err := uagents.NewCodec(model, &uagents.CodecOptions{Lax: true})
+		if err != nil {
+			t.Fatalf("a codec only if it is strict: %v\n%s", err, schema)
+		}
+		text, err := strict.Normalize(payload)
+		if loose, looseErr := lax.Normalize(payload); err == nil && looseErr != nil {
+			t.Fatalf("%q by %s: strict %s, lax %s (%v)", payload, schema, text, loose, looseErr)
 		}
 	})
 }

@@ -154,13 +154,11 @@ func (b *planBuilder) checkLoop(t spec.Type) error {
 	return nil
 }
 
-// pattern compiles a regular expression, anchored at the start as Python
-// agents apply it.
 func (b *planBuilder) pattern(text string) error {
 	if text == "" || b.patterns[text] != nil {
 		return nil
 	}
-	re, err := regexp.Compile(`\A(?:` + text + `)`)
+	re, err := compilePattern(text)
 	if err != nil {
 		return fault.Errorf(fault.Unsupported, "pattern", "%w", err)
 	}
