@@ -369,6 +369,7 @@ func TestPatternsAreThoseOfPython(t *testing.T) {
 	}{
 		{`^\w+$`, "été", true}, {`^\w+$`, "a\n", true}, {`^\w+$`, "a\nb", false}, {`\d`, "٣", true}, {`[\d]$`, "x٣", false}, {`b`, "ab", false},
 		{`^[[]$`, "[", true}, {`a\Z`, "a\n", false}, {`^\S\s\S$`, "a\x1cb", true}, {`^[$]$`, "$", true}, {`^\$`, "$", true},
+		{`^[a-z]*$`, "a\n", true}, {`^[[:alpha:]]$`, "x", false}, {`^[[:alpha:]]$`, ":]", true},
 	} {
 		model := &spec.Record{Name: "M", Fields: []spec.Field{{Name: "x", Type: spec.String.With(spec.Limits{Pattern: tc.pattern})}}}
 		text, err := json.Marshal(map[string]string{"x": tc.text})
