@@ -43,20 +43,18 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		full = *o
 	}
-	orDefault(&full.Queue, 1024)
-	orDefault(&full.Readers, max(4, 2*runtime.GOMAXPROCS(0)))
-	orDefault(&full.Cache, 4<<20)
-	orDefault(&full.CheckLimit, 64<<20)
+	for field, value := range map[*int]int{&full.Queue: 1024, &full.Readers: max(4, 2*runtime.GOMAXPROCS(0)), &full.Cache: 4 << 20} {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	if full.CheckLimit == 0 {
+		full.CheckLimit = 64 << 20
+	}
 	if full.Log == nil {
 		full.Log = slog.Default()
 	}
 	return full
-}
-
-func orDefault[T int | int64](field *T, value T) {
-	if *field == 0 {
-		*field = value
-	}
 }
 
 // Store is a [parley.Store] in a file.
