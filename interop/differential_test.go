@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/internal/pyjson"
 	"github.com/parley-agents/parley/spec"
@@ -33,6 +34,9 @@ func TestRandomModels(t *testing.T) {
 		}
 		for _, text := range []string{python.Schema, python.Sorted} {
 			imported, err := spec.ParseSchema([]byte(text))
+			if hasUnknownOrder(err) {
+				continue
+			}
 			if err != nil {
 				t.Fatalf("model %d: %v\n%s", i, err, text)
 			}
@@ -59,6 +63,12 @@ func TestRandomModels(t *testing.T) {
 	if refused == 0 || refused == payloads {
 		t.Errorf("%d of %d payloads refused: the mixture shows nothing", refused, payloads)
 	}
+}
+
+// hasUnknownOrder reports whether a schema was refused because it does not say
+// whether the keys of a default were numbers.
+func hasUnknownOrder(err error) bool {
+	return fault.CodeOf(err) == fault.Unsupported && strings.Contains(err.Error(), "whether the keys were numbers")
 }
 
 type description struct{ Digest, Sorted, Schema string }
@@ -125,7 +135,7 @@ func (r *reader) compare(t *testing.T, input string, python verdict[string], sou
 	if err != nil && !beyondStrict(parseText(spec.JSON(ours))) {
 		t.Fatalf("strict reading of what Python wrote: %v\n%s\n%s", err, ours, source)
 	}
-	if err == nil && !sameText(string(again), python.Result, r.model) && string(again) != rereading(r.lax, ours) {
+	if err == nil && !sameText(string(again), python.Result, r.model) && string(again) != rereading(r.lax, ours) && !beyondStrict(parseText(spec.JSON(ours))) {
 		t.Fatalf("strict reading of what Python wrote changes it:\n from %s\n to %s\n%s", python.Result, again, source)
 	}
 }
@@ -227,7 +237,13 @@ func TestRandomProtocols(t *testing.T) {
 			if got, err := p.Digest(role); err != nil || got != want {
 				t.Fatalf("protocol %d, role %q: digest = %s (%v), want %s\n%v", i, role, got, err, want, p.question)
 			}
+			if d, err := spec.ManifestDigests(manifest, ""); err != nil || d.Protocol != want || len(d.Stale) > 0 {
+				t.Fatalf("protocol %d, role %q: as it stands %+v (%v), want %s\n%s", i, role, d, err, want, manifest)
+			}
 			imported, err := spec.ParseManifest(manifest)
+			if hasUnknownOrder(err) {
+				continue
+			}
 			if err != nil {
 				t.Fatalf("protocol %d, role %q: %v\n%s", i, role, err, manifest)
 			}

@@ -13,6 +13,7 @@ var refusedModels = map[string]struct {
 	reason string
 }{
 	"ExtrasRemoved":      {fault.Unsupported, "the class took \"type\" out of its own schema"},
+	"NumberKeys":         {fault.Unsupported, "the text that is hashed has keys in the order of numbers, and a schema does not say that they were some"},
 	"NamedTupleOfModels": {fault.Malformed, "the library forgets the definitions of what is in a named tuple"},
 }
 

@@ -82,7 +82,7 @@ func handWritten() []spec.Type {
 		&spec.Alias{Name: "RootUnion", Type: union(small, root, spec.Int)},
 		&spec.Alias{Name: "RootAny", Type: spec.Any},
 		&spec.Alias{Name: "RootOptional", Type: maybe(spec.Int)},
-		rootTree(), tree(), odd(), discriminated(), twins(), generics(),
+		rootTree(), tree(), odd(), discriminated(), twins(), generics(), numberKeys(),
 	}
 }
 
@@ -307,6 +307,7 @@ func discriminated() spec.Type {
 		field("aliased", tagged("kind", bird, fish)),
 		field("numbers", tagged("n", one, two)),
 		field("flags", tagged("ok", record("Yes", field("ok", literal("true"))), record("No", field("ok", literal("false"))))),
+		field("large_numbers", tagged("n", record("Ten", field("n", literal("10", "100"))), record("Nine", field("n", literal("9"))))),
 	)
 }
 
@@ -322,6 +323,17 @@ func twins() spec.Type {
 		field("größe_one", &spec.Record{Name: "Größe", Key: "shop__Größe", Fields: records{field("d", spec.Int)}}),
 		field("größe_other", größe),
 	)
+}
+
+func numberKeys() spec.Type {
+	keyed := func(key, value spec.Type) *spec.Map { return &spec.Map{Key: key, Value: value} }
+	r := record("NumberKeys",
+		field("whole", keyed(spec.Int, spec.String), byDefault(`{"10": "b", "9": "a"}`)),
+		field("real", listOf(keyed(spec.Float, tupleOf(keyed(rank, spec.Int), spec.String))), byDefault(`[{"1e+16": [{}, "y"], "2.5": [{"1": 1}, "x"]}]`)),
+		field("text", mapOf(spec.Int), byDefault(`{"a": 1, "b": 2}`)),
+	)
+	r.Description = "Numbers as keys are sorted as numbers."
+	return r
 }
 
 func generics() spec.Type {

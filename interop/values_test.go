@@ -70,7 +70,7 @@ func (m *maker) keyText(t spec.Type, i int) string {
 	case spec.Bool:
 		return pick(m, "true", "false")
 	case spec.Int:
-		return strconv.Itoa(i * 7)
+		return strconv.Itoa(i*7 + m.IntN(2)*3)
 	}
 	v := parseText(pick(m, t.(*spec.Enum).Values...))
 	return v.Text

@@ -222,7 +222,7 @@ func ManifestDigests(text []byte, role string) (*Digests, error) {
 	actual := make(map[string]string)
 	models := pyjson.Value{Kind: pyjson.Array}
 	for _, model := range m.models {
-		digest := modelDigest(model.schema)
+		digest, schema := asStated(model.schema, model.stated)
 		actual[model.stated] = digest
 		d.Models = append(d.Models, ModelDigest{model.name, digest})
 		if model.stated != digest {
@@ -230,7 +230,7 @@ func ManifestDigests(text []byte, role string) (*Digests, error) {
 		}
 		models.Items = append(models.Items, pyjson.OfMembers(
 			pyjson.Member{Key: "digest", Value: pyjson.Of(digest)},
-			pyjson.Member{Key: "schema", Value: model.schema},
+			pyjson.Member{Key: "schema", Value: schema},
 		))
 	}
 	interactions := pyjson.Value{Kind: pyjson.Array}

@@ -140,3 +140,32 @@ func TestManifestDigestsReportsStaleOnes(t *testing.T) {
 		t.Errorf("name = %q, want \"ping 2\"", d.Name)
 	}
 }
+
+// Keys that were numbers in Python are hashed in the order of numbers. Only the
+// digest that the manifest states tells that they were.
+func TestManifestDigestsKnowsNumbersAsKeysByTheStatedDigest(t *testing.T) {
+	asNumbers := &spec.Record{Name: "Pong", Fields: []spec.Field{{
+		Name: "a", Type: &spec.Map{Key: spec.Int, Value: spec.Int}, Default: `{"9": 1, "10": 2}`,
+	}}}
+	asText := &spec.Record{Name: "Pong", Fields: []spec.Field{{
+		Name: "a", Type: &spec.Map{Key: spec.String, Value: spec.Int}, Default: `{"9": 1, "10": 2}`,
+	}}}
+	numbers, text := digestOf(t, asNumbers), digestOf(t, asText)
+	if numbers == text {
+		t.Fatal("the order of keys makes no difference")
+	}
+	schema := `{"title": "Pong", "type": "object", "properties": {"a": {"title": "A", "default": {"9": 1, "10": 2}, "type": "object", "additionalProperties": {"type": "integer"}}}}`
+	for _, tc := range []struct {
+		stated, want string
+		stale        int
+	}{{numbers, numbers, 1}, {text, text, 1}, {"model:other", text, 2}} {
+		manifest := strings.ReplaceAll(pingManifest, `"o"`, `"`+tc.stated+`"`)
+		manifest = strings.Replace(manifest, `{"title": "Pong", "type": "object", "properties": {}}`, schema, 1)
+
+		d, err := spec.ManifestDigests([]byte(manifest), "")
+
+		if err != nil || d.Models[1].Digest != tc.want || len(d.Stale) != tc.stale {
+			t.Errorf("stated %s: %+v (%v), want %s", tc.stated, d, err, tc.want)
+		}
+	}
+}

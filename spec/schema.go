@@ -271,7 +271,7 @@ func (e *emitter) property(f *Field) pyjson.Value {
 		s.Set("description", pyjson.Of(f.Description))
 	}
 	if f.Default != "" {
-		s.Set("default", e.json(f.Default))
+		s.Set("default", withNumberKeys(e.json(f.Default), f.Type))
 	}
 	e.keywords(&s, f.Keywords)
 	speaks := f.Title != "" || f.Description != "" || f.Default != "" || len(f.Keywords) > 0

@@ -109,9 +109,11 @@ func (b *bag) takeText(key string) string {
 	return v.Text
 }
 
-func (b *bag) rest() Keywords {
+// rest returns what is left as keywords.
+func (im *importer) rest(b *bag) Keywords {
 	var rest Keywords
 	for _, m := range b.members {
+		im.checkOrder(m.Value, b.at(m.Key))
 		rest = append(rest, Keyword{m.Key, jsonOf(m.Value)})
 	}
 	return rest
@@ -213,7 +215,7 @@ func (im *importer) enum(e *Enum, b *bag) {
 			b.drop("type")
 		}
 	}
-	e.Keywords = b.rest()
+	e.Keywords = im.rest(b)
 }
 
 func textsOf(list pyjson.Value) []JSON {
@@ -233,7 +235,7 @@ func (im *importer) alias(a *Alias, b *bag) {
 	}
 	a.Description = b.takeText("description")
 	a.Type = im.typ(b, false)
-	a.Keywords = b.rest()
+	a.Keywords = im.rest(b)
 }
 
 func (im *importer) record(r *Record, b *bag) {
@@ -264,7 +266,7 @@ func (im *importer) record(r *Record, b *bag) {
 		b.drop("required")
 	}
 	b.drop("properties", "type")
-	r.Keywords = b.rest()
+	r.Keywords = im.rest(b)
 }
 
 // inRequiredOrder undoes the sorting of a canonical text as far as it can be
@@ -301,6 +303,7 @@ func (im *importer) property(m pyjson.Member, required bool, path string) Field 
 	f.Title = b.takeText("title")
 	f.Description = b.takeText("description")
 	if v, ok := b.get("default"); ok {
+		im.checkOrder(v, b.at("default"))
 		f.Default = jsonOf(v)
 		b.drop("default")
 	}
@@ -308,7 +311,7 @@ func (im *importer) property(m pyjson.Member, required bool, path string) Field 
 	f.Nullable = !required && f.Default != ""
 	bare, wrapped := isReference(m.Value), b.has("allOf")
 	f.Type = im.typ(b, false)
-	f.Keywords = b.rest()
+	f.Keywords = im.rest(b)
 	if !holdsEnum(f.Type) {
 		f.Untitled = f.Title == "" && !bare
 		if !wrapped || f.Description != "" || f.Default != "" || len(f.Keywords) > 0 { // else it is wrapped for its title

@@ -250,6 +250,9 @@ var refusedSchemas = map[string]refusedSchema{
 	"an enum of no list":     {`{"title": "M", "type": "object", "properties": {"p": {"$ref": "#/definitions/X"}}, "definitions": {"X": {"title": "X", "description": "d", "enum": 5}}}`, fault.Malformed, "definitions.X.enum"},
 	"a root defined in vain": {`{"$ref": "#/definitions/X", "definitions": {"X": {"title": "X", "type": "object", "properties": {}}}}`, fault.Unsupported, "$ref"},
 
+	"keys that may be numbers":       {inProperty(`{"type": "object", "default": {"9": 1, "10": 2}}`), fault.Unsupported, "properties.p.default"},
+	"keys that may be numbers, deep": {inProperty(`{"type": "object", "example": [{"x": {"1e+16": 1, "2.0": 2}}]}`), fault.Unsupported, "properties.p.example[0].x"},
+
 	"all of two":       {inProperty(`{"allOf": [{"$ref": "#/definitions/X"}, {"$ref": "#/definitions/Y"}]}`), fault.Unsupported, "properties.p.allOf"},
 	"all of none":      {inProperty(`{"allOf": []}`), fault.Unsupported, "properties.p.allOf"},
 	"all of a type":    {inProperty(`{"allOf": [{"type": "string"}]}`), fault.Unsupported, "properties.p.allOf"},

@@ -51,9 +51,9 @@ func (im *importer) nested(v pyjson.Value, path string) Type {
 	wrapped := b.has("allOf")
 	t := im.typ(b, true)
 	if wrapped {
-		return &Union{Variants: []Type{t}, Keywords: b.rest()}
+		return &Union{Variants: []Type{t}, Keywords: im.rest(b)}
 	}
-	return withKeywords(t, b.rest())
+	return withKeywords(t, im.rest(b))
 }
 
 // withKeywords has no place for keywords on a named type; the comparison at the

@@ -240,6 +240,7 @@ func soleVariant(t Type) Type {
 
 func (e *emitter) discriminator(tag string, variants []Type) pyjson.Value {
 	var mapping pyjson.Members
+	numbers := true
 	property := tag
 	for _, v := range variants {
 		records, nested := []Type{v}, false
@@ -262,11 +263,14 @@ func (e *emitter) discriminator(tag string, variants []Type) pyjson.Value {
 		}
 		for _, value := range values {
 			mapping.Set(keyText(value), target)
+			numbers = numbers && (value.Kind == pyjson.Int || value.Kind == pyjson.Float)
 		}
 	}
+	object := mapping.Object()
+	object.NumberKeys = numbers
 	return pyjson.OfMembers(
 		pyjson.Member{Key: "propertyName", Value: pyjson.Of(property)},
-		pyjson.Member{Key: "mapping", Value: mapping.Object()},
+		pyjson.Member{Key: "mapping", Value: object},
 	)
 }
 

@@ -40,6 +40,10 @@ type Value struct {
 	Num     float64  // of a Float
 	Items   []Value  // of an Array
 	Members []Member // of an Object, in order
+
+	// NumberKeys says of an Object that its keys were numbers in Python, which
+	// sorts them before it writes them: 9 comes before 10.
+	NumberKeys bool
 }
 
 // A Member is one key of an object with its value.

@@ -1,6 +1,7 @@
 package pyjson
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -37,7 +38,7 @@ func Append(dst []byte, v Value, style Style) []byte {
 	case Array:
 		return appendArray(dst, v.Items, style)
 	case Object:
-		return appendObject(dst, v.Members, style)
+		return appendObject(dst, v, style)
 	default:
 		return append(dst, "null"...)
 	}
@@ -54,10 +55,16 @@ func appendArray(dst []byte, items []Value, style Style) []byte {
 	return append(dst, ']')
 }
 
-func appendObject(dst []byte, members []Member, style Style) []byte {
+func appendObject(dst []byte, v Value, style Style) []byte {
+	members := v.Members
 	if style.sorted {
 		members = slices.Clone(members)
-		slices.SortStableFunc(members, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
+		slices.SortStableFunc(members, func(a, b Member) int {
+			if v.NumberKeys {
+				return cmp.Compare(number(a.Key), number(b.Key))
+			}
+			return strings.Compare(a.Key, b.Key)
+		})
 	}
 	dst = append(dst, '{')
 	for i, member := range members {
@@ -69,6 +76,12 @@ func appendObject(dst []byte, members []Member, style Style) []byte {
 		dst = Append(dst, member.Value, style)
 	}
 	return append(dst, '}')
+}
+
+// number is the number that a key spells.
+func number(key string) float64 {
+	f, _ := strconv.ParseFloat(key, 64)
+	return f
 }
 
 // AppendFloat appends f as Python's repr writes it: the shortest digits that

@@ -560,6 +560,14 @@ class Two(Model):
     n: Literal[2, 3]
 
 
+class Nine(Model):
+    n: Literal[9]
+
+
+class Ten(Model):
+    n: Literal[10, 100]
+
+
 class Yes(Model):
     ok: Literal[True]
 
@@ -581,6 +589,7 @@ class Discriminated(Model):
     aliased: Union[Bird, Fish] = Field(discriminator="kind")
     numbers: Union[One, Two] = Field(discriminator="n")
     flags: Union[Yes, No] = Field(discriminator="ok")
+    large_numbers: Union[Ten, Nine] = Field(discriminator="n")
 
 
 # Other ways to declare
@@ -794,6 +803,14 @@ class Defaults(Model):
     typed: Movie = {"name": "x", "year": None}
     deep: Any = {"a": [1, 2.0, None, {"b": float("inf")}]}
     of_class: Any = Shade.dark
+
+
+class NumberKeys(Model):
+    """Numbers as keys are sorted as numbers."""
+
+    whole: Dict[int, str] = {9: "a", 10: "b"}
+    real: List[Dict[float, Tuple[Dict[Rank, int], str]]] = [{2.5: ({Rank.low: 1}, "x"), 1e16: ({}, "y")}]
+    text: Dict[str, int] = {"a": 1, "b": 2}
 
 
 class Names(Model):
