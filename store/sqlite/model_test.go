@@ -21,9 +21,9 @@ import (
 // compares everything that can be read, page by page. The log is long enough to
 // have several blocks.
 func TestTheStoreAgreesWithTheOneInMemory(t *testing.T) {
-	rounds, steps := 2, 1500
+	rounds, steps := 1, 800
 	if long {
-		rounds = 30
+		rounds, steps = 30, 1600
 	}
 	for round := range rounds {
 		seed := rand.Uint64()
