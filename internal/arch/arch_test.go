@@ -49,6 +49,8 @@ var rules = map[string]rule{
 	"identity":                    {imports: "fault", pure: true},
 	"internal/arch":               {},
 	"internal/cli":                {imports: "*"},
+	"internal/lang/diag":          {pure: true},
+	"internal/lang/syntax":        {imports: "internal/lang/diag", pure: true},
 	"internal/pyjson":             {imports: "fault", pure: true},
 	"internal/vectors":            {},
 	"interop":                     {imports: "*"},
