@@ -11,15 +11,16 @@ import (
 // handled yet, messages that must go out, what has been seen, dialogues,
 // key-values, dead letters and the log.
 //
-// There are no open transactions. [Store.Commit] applies one batch of one agent
-// atomically and durably; everything else reads what is committed.
+// There are no open transactions. [Store.Commit] applies what one step of the
+// node changes, atomically and durably; everything else reads what is committed.
 // Implementations must pass storetest.Run and be safe for concurrent use.
 type Store interface {
-	// Commit applies the batch or nothing of it. It returns when the batch is on
-	// stable storage. If one of the batch's marks exists, nothing is changed and
-	// the error is a [*SeenError]. If a dialogue is not at the version that the
-	// batch expects, the error is an [*Error] with code Conflict.
-	Commit(ctx context.Context, b *Batch) error
+	// Commit applies the batches, each of another agent, or nothing of them. It
+	// returns when they are on stable storage. If one of the marks exists, nothing
+	// is changed and the error is a [*SeenError]. If a dialogue is not at the
+	// version that a batch expects, or an inbox ID waits already, the error is an
+	// [*Error] with code Conflict.
+	Commit(ctx context.Context, batches ...*Batch) error
 
 	// Inbox returns up to limit entries of an agent that are not done and have
 	// a Seq greater than after, in order of Seq.
@@ -46,6 +47,10 @@ type Store interface {
 	// Dialogue returns a stored dialogue; one that was never stored has Version 0.
 	Dialogue(ctx context.Context, agent identity.Address, id string) (DialogueRecord, error)
 
+	// Due returns up to limit dialogues of all agents whose Next is not after the
+	// given time, in order of Next.
+	Due(ctx context.Context, at time.Time, limit int) ([]DueDialogue, error)
+
 	// Get returns a value; ok is false if the key is not there.
 	Get(ctx context.Context, agent identity.Address, key string) (value []byte, ok bool, err error)
 
@@ -60,16 +65,16 @@ type Store interface {
 	// Log returns log records that match the query, in order of Seq.
 	Log(ctx context.Context, q LogQuery) ([]LogRecord, error)
 
-	// Trim deletes marks that have expired and log records, finished entries and
-	// dead letters older than the given time, a bounded number per call; more
-	// says that there is more to do.
+	// Trim deletes marks and dialogues that have expired and log records, finished
+	// entries and dead letters older than the given time, a bounded number per
+	// call; more says that there is more to do.
 	Trim(ctx context.Context, now, before time.Time) (more bool, err error)
 
 	Close() error
 }
 
-// A Batch is one atomic change of one agent's state. Its parts are applied
-// together; empty parts mean nothing.
+// A Batch is a change of one agent's state. Its parts are applied together, in
+// the order of the fields; empty parts and IDs that are not known mean nothing.
 type Batch struct {
 	Agent identity.Address
 
@@ -173,6 +178,15 @@ type DialogueRecord struct {
 	ID      string
 	Version int64
 	State   []byte
+	Next    time.Time // when something is due in it; zero if never
+	Expires time.Time // when it may be forgotten; zero if never
+}
+
+// A DueDialogue is a dialogue in which something is due.
+type DueDialogue struct {
+	Agent identity.Address
+	ID    string
+	Next  time.Time
 }
 
 // A KeyValue is one of an agent's own values.

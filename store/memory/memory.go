@@ -108,13 +108,16 @@ func (s *store) usable(ctx context.Context) error {
 }
 
 // Commit checks everything that can fail before it changes anything.
-func (s *store) Commit(ctx context.Context, b *parley.Batch) error {
+func (s *store) Commit(ctx context.Context, batches ...*parley.Batch) error {
 	return s.write(ctx, func() error {
-		a := s.agent(b.Agent)
-		if err := a.check(b); err != nil {
-			return err
+		for _, b := range batches {
+			if err := s.agent(b.Agent).check(b); err != nil {
+				return err
+			}
 		}
-		s.apply(a, b)
+		for _, b := range batches {
+			s.apply(s.agent(b.Agent), b)
+		}
 		return nil
 	})
 }
@@ -271,6 +274,11 @@ func (s *store) Trim(ctx context.Context, now, before time.Time) (more bool, err
 			for id, m := range a.marks {
 				if may(!m.Expires.IsZero() && m.Expires.Before(now)) {
 					delete(a.marks, id)
+				}
+			}
+			for id, d := range a.dialogues {
+				if may(!d.Expires.IsZero() && d.Expires.Before(now)) {
+					delete(a.dialogues, id)
 				}
 			}
 			for id, e := range a.outbox {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
@@ -105,6 +106,20 @@ func (s *store) Dialogue(ctx context.Context, address identity.Address, id strin
 		}
 	})
 	return found, err
+}
+
+func (s *store) Due(ctx context.Context, at time.Time, limit int) (found []parley.DueDialogue, err error) {
+	err = s.read(ctx, "", func(*agent) {
+		for address, a := range s.agents {
+			for id, d := range a.dialogues {
+				if !d.Next.IsZero() && !d.Next.After(at) {
+					found = append(found, parley.DueDialogue{Agent: address, ID: id, Next: d.Next})
+				}
+			}
+		}
+	})
+	slices.SortFunc(found, func(a, b parley.DueDialogue) int { return a.Next.Compare(b.Next) })
+	return found[:max(min(limit, len(found)), 0)], err
 }
 
 func (s *store) Get(ctx context.Context, address identity.Address, key string) (value []byte, ok bool, err error) {

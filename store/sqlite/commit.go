@@ -162,9 +162,11 @@ func (w *writer) bury(agent int64, b *parley.Batch, d *parley.DeadLetter) error 
 func (w *writer) advance(agent int64, d *parley.DialogueRecord) (err error) {
 	var changed int64
 	if d.Version == 1 {
-		changed, err = w.exec("INSERT INTO dialogue (agent, id, version, state) VALUES (?, ?, 1, ?) ON CONFLICT DO NOTHING", agent, d.ID, d.State)
+		changed, err = w.exec("INSERT INTO dialogue (agent, id, version, state, next, expires) VALUES (?, ?, 1, ?, ?, ?) ON CONFLICT DO NOTHING",
+			agent, d.ID, d.State, when(d.Next), when(d.Expires))
 	} else {
-		changed, err = w.exec("UPDATE dialogue SET version = ?, state = ? WHERE agent = ? AND id = ? AND version = ? AND version > 0", d.Version, d.State, agent, d.ID, d.Version-1)
+		changed, err = w.exec("UPDATE dialogue SET version = ?, state = ?, next = ?, expires = ? WHERE agent = ? AND id = ? AND version = ? AND version > 0",
+			d.Version, d.State, when(d.Next), when(d.Expires), agent, d.ID, d.Version-1)
 	}
 	if err != nil || changed > 0 {
 		return err

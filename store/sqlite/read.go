@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
@@ -152,10 +153,18 @@ func (s *Store) Replies(ctx context.Context, agent identity.Address, inbox strin
 // Dialogue returns a dialogue; see [parley.Store].
 func (s *Store) Dialogue(ctx context.Context, agent identity.Address, id string) (parley.DialogueRecord, error) {
 	d, _, err := first(read(ctx, s, func(r row) (parley.DialogueRecord, error) {
-		return parley.DialogueRecord{Version: r.int(0), State: r.blob(1)}, nil
-	}, "SELECT version, state FROM dialogue WHERE agent = "+numberOf+" AND id = ?", string(agent), id))
+		return parley.DialogueRecord{Version: r.int(0), State: r.blob(1), Next: r.time(2), Expires: r.time(3)}, nil
+	}, "SELECT version, state, next, expires FROM dialogue WHERE agent = "+numberOf+" AND id = ?", string(agent), id))
 	d.ID = id
 	return d, err
+}
+
+// Due returns dialogues in which something is due; see [parley.Store].
+func (s *Store) Due(ctx context.Context, at time.Time, limit int) ([]parley.DueDialogue, error) {
+	return read(ctx, s, func(r row) (parley.DueDialogue, error) {
+		return parley.DueDialogue{Agent: identity.Address(r.text(0)), ID: r.text(1), Next: r.time(2)}, nil
+	}, "SELECT (SELECT address FROM agent WHERE id = dialogue.agent), id, next FROM dialogue WHERE next <= ? ORDER BY next LIMIT ?",
+		when(at), int64(max(limit, 0)))
 }
 
 // Get returns a value; see [parley.Store].

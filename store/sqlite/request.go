@@ -9,10 +9,10 @@ import (
 
 // request is something for the writer to do. Its owner waits on done.
 type request struct {
-	batch *parley.Batch
-	trim  *trimming
-	state atomic.Int32
-	done  chan error
+	batches []*parley.Batch
+	trim    *trimming
+	state   atomic.Int32
+	done    chan error
 }
 
 const (
@@ -27,7 +27,7 @@ func newRequest() *request { return requests.Get().(*request) }
 
 // free gives a request back that the writer has answered.
 func (r *request) free() {
-	r.batch, r.trim = nil, nil
+	r.batches, r.trim = nil, nil
 	r.state.Store(queued)
 	requests.Put(r)
 }
@@ -37,35 +37,35 @@ func (r *request) leave() bool { return r.state.CompareAndSwap(queued, left) }
 
 // size is about how many bytes a request will write.
 func (r *request) size() int {
-	if r.batch == nil {
-		return 0
-	}
 	n := 0
-	for i := range r.batch.Inbox {
-		n += len(r.batch.Inbox[i].Message.Payload)
-	}
-	for i := range r.batch.Outbox {
-		n += len(r.batch.Outbox[i].Message.Payload) + len(r.batch.Outbox[i].Sealed)
-	}
-	for i := range r.batch.Log {
-		n += len(r.batch.Log[i].Message.Payload)
-	}
-	for i := range r.batch.Bury {
-		n += len(r.batch.Bury[i].Message.Payload)
-	}
-	for i := range r.batch.Dialogues {
-		n += len(r.batch.Dialogues[i].State)
-	}
-	for i := range r.batch.Set {
-		n += len(r.batch.Set[i].Value)
+	for _, b := range r.batches {
+		for i := range b.Inbox {
+			n += len(b.Inbox[i].Message.Payload)
+		}
+		for i := range b.Outbox {
+			n += len(b.Outbox[i].Message.Payload) + len(b.Outbox[i].Sealed)
+		}
+		for i := range b.Log {
+			n += len(b.Log[i].Message.Payload)
+		}
+		for i := range b.Bury {
+			n += len(b.Bury[i].Message.Payload)
+		}
+		for i := range b.Dialogues {
+			n += len(b.Dialogues[i].State)
+		}
+		for i := range b.Set {
+			n += len(b.Set[i].Value)
+		}
 	}
 	return n
 }
 
 // seqs is how many numbers a request needs.
 func (r *request) seqs() int64 {
-	if r.batch == nil {
-		return 0
+	n := 0
+	for _, b := range r.batches {
+		n += len(b.Inbox) + len(b.Outbox) + len(b.Bury) + len(b.Log)
 	}
-	return int64(len(r.batch.Inbox) + len(r.batch.Outbox) + len(r.batch.Bury) + len(r.batch.Log))
+	return int64(n)
 }

@@ -140,4 +140,9 @@ CREATE INDEX log_time ON log (time);
 -- By blocks of 1024 numbers: sessions are as good as random, and each record
 -- would touch another page of the whole index. See [Store.sessionLog].
 CREATE INDEX log_session ON log (seq >> 10, session);
+`, `
+ALTER TABLE dialogue ADD COLUMN next INTEGER;
+ALTER TABLE dialogue ADD COLUMN expires INTEGER;
+CREATE INDEX dialogue_next ON dialogue (next) WHERE next IS NOT NULL;
+CREATE INDEX dialogue_expires ON dialogue (expires) WHERE expires IS NOT NULL;
 `}

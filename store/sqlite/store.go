@@ -77,8 +77,8 @@ type counters struct{ commits, refused, transactions, checkpoints atomic.Int64 }
 
 // Stats are numbers about a store since it was opened.
 type Stats struct {
-	Commits      int64 // batches that were applied
-	Refused      int64 // batches that were not
+	Commits      int64 // that were applied
+	Refused      int64 // that were not
 	Transactions int64 // how many transactions they shared
 	Checkpoints  int64 // how often the write-ahead log was emptied into the file
 	Queued       int   // commits that wait now
@@ -92,12 +92,12 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// Commit applies a batch; see [parley.Store]. If ctx ends while the batch waits
-// for the writer it is not applied. Once the writer has it, Commit returns what
-// became of it.
-func (s *Store) Commit(ctx context.Context, b *parley.Batch) error {
+// Commit applies batches; see [parley.Store]. If ctx ends while they wait for the
+// writer they are not applied. Once the writer has them, Commit returns what
+// became of them.
+func (s *Store) Commit(ctx context.Context, batches ...*parley.Batch) error {
 	r := newRequest()
-	r.batch = b
+	r.batches = batches
 	return s.submit(ctx, r)
 }
 

@@ -35,6 +35,7 @@ func (w *writer) trim(t *trimming) error {
 		limit any
 	}{
 		{"DELETE FROM mark WHERE (agent, key) IN (SELECT agent, key FROM mark WHERE expires < ? LIMIT ?)", t.now},
+		{"DELETE FROM dialogue WHERE rowid IN (SELECT rowid FROM dialogue WHERE expires < ? LIMIT ?)", t.now},
 		{"DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox WHERE finished < ? LIMIT ?)", t.before},
 		{"DELETE FROM dead WHERE seq IN (SELECT seq FROM dead WHERE time < ? LIMIT ?)", t.before},
 		{"DELETE FROM log WHERE seq IN (SELECT seq FROM log WHERE time < ? LIMIT ?)", t.before},

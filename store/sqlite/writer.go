@@ -101,7 +101,7 @@ func (w *writer) commit(group []*request) []error {
 			results[i] = w.store.failure("write to", err)
 		}
 		switch {
-		case group[i].batch == nil:
+		case group[i].trim != nil:
 		case results[i] == nil:
 			w.store.stats.commits.Add(1)
 		default:
@@ -168,11 +168,15 @@ func (w *writer) do(r *request, now time.Time) (refusal, err error) {
 	if r.trim != nil {
 		return nil, w.trim(r.trim)
 	}
-	agent, err := w.agent(r.batch.Agent)
-	if err != nil {
-		return nil, err
+	for _, b := range r.batches {
+		agent, failed := w.agent(b.Agent)
+		if failed != nil {
+			return nil, failed
+		}
+		if err = w.apply(agent, b, now); err != nil {
+			break
+		}
 	}
-	err = w.apply(agent, r.batch, now)
 	switch {
 	case err == nil || !isRefusal(err):
 		return nil, err
@@ -184,9 +188,9 @@ func (w *writer) do(r *request, now time.Time) (refusal, err error) {
 
 // doOrUndo does one request so that it leaves nothing behind if it is refused.
 func (w *writer) doOrUndo(r *request, now time.Time) (refusal, err error) {
-	if r.batch != nil {
+	for _, b := range r.batches {
 		// Outside the savepoint: the number of an agent outlives a refusal.
-		if _, err := w.agent(r.batch.Agent); err != nil {
+		if _, err := w.agent(b.Agent); err != nil {
 			return nil, err
 		}
 	}

@@ -138,7 +138,7 @@ func TestAFailureIsOfTheBatchThatCausesIt(t *testing.T) {
 	})
 	bad := set("bad")
 	bad.Delete = []string{"x"}
-	group := []*request{{batch: set("one")}, {batch: bad}, {batch: set("two")}}
+	group := []*request{{batches: []*parley.Batch{set("one")}}, {batches: []*parley.Batch{bad}}, {batches: []*parley.Batch{set("two")}}}
 
 	results := s.writer.commit(group)
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
 )
 
 func batchIsWhole(t *testing.T, s parley.Store) {
@@ -144,6 +145,45 @@ func partsInOrder(t *testing.T, s parley.Store) {
 	}
 }
 
+func batchesTogether(t *testing.T, s parley.Store) {
+	commit(t, s, &parley.Batch{Agent: bob, Marks: []parley.Mark{mark("old")}})
+	refused := full(bob, "two")
+	refused.Marks = append(refused.Marks, mark("old"))
+
+	for _, order := range [][]*parley.Batch{{full(alice, "one"), refused}, {refused, full(alice, "one")}} {
+		wantSeen(t, s.Commit(t.Context(), order...), mark("old"))
+		for agent, name := range map[identity.Address]string{alice: "one", bob: "two"} {
+			if got := applied(t, s, agent, name); got != "nothing" {
+				t.Errorf("applied of %s when one batch was refused: %s, want nothing", agent, got)
+			}
+		}
+	}
+	if err := s.Commit(t.Context(), full(alice, "one"), full(bob, "two")); err != nil {
+		t.Fatal(err)
+	}
+	for agent, name := range map[identity.Address]string{alice: "one", bob: "two"} {
+		if got := applied(t, s, agent, name); got != "all" {
+			t.Errorf("applied of %s: %s, want all", agent, got)
+		}
+	}
+}
+
+func dueDialogues(t *testing.T, s parley.Store) {
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	commit(t, s, &parley.Batch{Agent: alice, Dialogues: []parley.DialogueRecord{
+		{ID: "third", Version: 1, Next: at(3)}, {ID: "first", Version: 1, Next: at(1)}, {ID: "never", Version: 1}, {ID: "late", Version: 1, Next: at(9)},
+	}})
+	commit(t, s, &parley.Batch{Agent: bob, Dialogues: []parley.DialogueRecord{{ID: "second", Version: 1, Next: at(2)}}})
+	all := []parley.DueDialogue{{Agent: alice, ID: "first", Next: at(1)}, {Agent: bob, ID: "second", Next: at(2)}, {Agent: alice, ID: "third", Next: at(3)}}
+	ctx := t.Context()
+
+	same(t, "Due", must(s.Due(ctx, at(3), many))(t), all)
+	same(t, "Due up to a limit", must(s.Due(ctx, at(3), 2))(t), all[:2])
+
+	commit(t, s, &parley.Batch{Agent: alice, Dialogues: []parley.DialogueRecord{{ID: "first", Version: 2}}})
+	same(t, "Due when one is settled", must(s.Due(ctx, at(3), many))(t), all[1:])
+}
+
 func agentsAreApart(t *testing.T, s parley.Store) {
 	ctx := t.Context()
 	commit(t, s, full(alice, "one"))
@@ -229,7 +269,7 @@ func contentsSurvive(t *testing.T, s parley.Store) {
 		}
 		dead := parley.DeadLetter{Agent: alice, Time: noon, ID: id, Message: m, Code: parley.Code(text), Reason: text}
 		log := parley.LogRecord{Time: noon, Agent: alice, Event: text, ID: id, Message: m, Detail: text}
-		dialogue := parley.DialogueRecord{ID: id, Version: 1, State: []byte(text)}
+		dialogue := parley.DialogueRecord{ID: id, Version: 1, State: []byte(text), Next: noon, Expires: noon.Add(time.Hour)}
 		before := must(s.Log(t.Context(), parley.LogQuery{Limit: many}))(t)
 
 		commit(t, s, &parley.Batch{

@@ -27,6 +27,7 @@ type broken struct {
 	entry    func(parley.OutboxEntry, error) (parley.OutboxEntry, error)
 	replies  func([]parley.OutboxEntry) []parley.OutboxEntry
 	dialogue func(parley.DialogueRecord) parley.DialogueRecord
+	due      func([]parley.DueDialogue) []parley.DueDialogue
 	get      func(key string, value []byte, ok bool) ([]byte, bool)
 	keys     func(ctx context.Context, s parley.Store, agent identity.Address, prefix, after string, limit int) ([]string, error)
 	log      func(parley.LogQuery) parley.LogQuery
@@ -35,12 +36,22 @@ type broken struct {
 	close    func(parley.Store) error
 }
 
-func (b *broken) Commit(ctx context.Context, batch *parley.Batch) error {
+func (b *broken) Commit(ctx context.Context, batches ...*parley.Batch) error {
 	if b.commit == nil {
-		return b.Store.Commit(ctx, batch)
+		return b.Store.Commit(ctx, batches...)
 	}
-	changed := *batch
-	return b.commit(ctx, b.Store, &changed)
+	for _, batch := range batches {
+		changed := *batch
+		if err := b.commit(ctx, b.Store, &changed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *broken) Due(ctx context.Context, at time.Time, limit int) ([]parley.DueDialogue, error) {
+	found, err := b.Store.Due(ctx, at, limit)
+	return maybe(b.due, found), err
 }
 
 func (b *broken) Inbox(ctx context.Context, agent identity.Address, after int64, limit int) ([]parley.InboxEntry, error) {
@@ -204,6 +215,10 @@ var breakages = map[string]*broken{
 		b.Done, b.Retry, b.Outcomes, b.Delete = nil, nil, nil, nil
 		return errors.Join(s.Commit(ctx, first), s.Commit(ctx, b))
 	}},
+
+	"the batches of a commit are applied together": {commit: altered(func(*parley.Batch) {})},
+
+	"dialogues in which something is due come in order of time": {due: func(all []parley.DueDialogue) []parley.DueDialogue { return reversed(all) }},
 
 	"two agents do not see each other": {commit: altered(func(b *parley.Batch) { b.Agent = "agent1alice" })},
 

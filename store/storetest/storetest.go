@@ -65,6 +65,8 @@ var promises = []struct {
 	{"a dialogue advances by one version", dialogueAdvances},
 	{"an inbox ID that waits is a conflict and changes nothing", inboxConflict},
 	{"parts of a batch are applied in their order", partsInOrder},
+	{"the batches of a commit are applied together", batchesTogether},
+	{"dialogues in which something is due come in order of time", dueDialogues},
 	{"two agents do not see each other", agentsAreApart},
 	{"neither side shares memory with the other", noSharedMemory},
 	{"all bytes and times survive", contentsSurvive},

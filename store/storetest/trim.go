@@ -37,7 +37,7 @@ func trim(t *testing.T, s parley.Store) {
 		b.Outbox = append(b.Outbox, e)
 	}
 	b.Inbox = []parley.InboxEntry{inbound("waits", 1)}
-	b.Dialogues = []parley.DialogueRecord{{ID: "d", Version: 1}}
+	b.Dialogues = []parley.DialogueRecord{{ID: "d", Version: 1}, {ID: "expired", Version: 1, Expires: noon.Add(-time.Second)}, {ID: "valid", Version: 1, Expires: noon.Add(time.Second)}}
 	b.Set = []parley.KeyValue{{Key: "k"}}
 	commit(t, s, b)
 
@@ -68,8 +68,10 @@ func trim(t *testing.T, s parley.Store) {
 	wantIDs(t, "replies when one was resent", ids(must(s.Replies(ctx, alice, "in"))(t)), "out 1")
 
 	wantIDs(t, "what is not done", ids(must(s.Inbox(ctx, alice, 0, many))(t)), "waits")
-	if d := must(s.Dialogue(ctx, alice, "d"))(t); d.Version != 1 {
-		t.Errorf("Dialogue = %+v, want it as it was", d)
+	for id, want := range map[string]int64{"d": 1, "expired": 0, "valid": 1} {
+		if d := must(s.Dialogue(ctx, alice, id))(t); d.Version != want {
+			t.Errorf("Dialogue %s = %+v, want version %d", id, d, want)
+		}
 	}
 	if _, ok, err := s.Get(ctx, alice, "k"); !ok || err != nil {
 		t.Errorf("Get = %v, %v, want the value as it was", ok, err)

@@ -46,8 +46,13 @@ type outcome[T any] struct {
 
 func both[T any](value T, err error) outcome[T] { return outcome[T]{value, err} }
 
-func (w *watched) Commit(ctx context.Context, b *parley.Batch) error {
-	return within(w, "Commit", func() error { return w.Store.Commit(ctx, b) })
+func (w *watched) Commit(ctx context.Context, batches ...*parley.Batch) error {
+	return within(w, "Commit", func() error { return w.Store.Commit(ctx, batches...) })
+}
+
+func (w *watched) Due(ctx context.Context, at time.Time, limit int) ([]parley.DueDialogue, error) {
+	o := within(w, "Due", func() outcome[[]parley.DueDialogue] { return both(w.Store.Due(ctx, at, limit)) })
+	return o.value, o.err
 }
 
 func (w *watched) Close() error {
