@@ -56,6 +56,8 @@ var rules = map[string]rule{
 	"interop":                     {imports: "*"},
 	"keystore":                    {imports: "fault identity"},
 	"protocol/chat":               {imports: "spec"},
+	"protocol/health":             {imports: ". spec"},
+	"protocol/llm":                {imports: ". fault spec"},
 	"run":                         {imports: ". directory fault identity keystore store/sqlite transport/parleyhttp"},
 	"spec":                        {imports: "fault internal/pyjson", pure: true},
 	"store/memory":                {imports: ". fault identity"},
