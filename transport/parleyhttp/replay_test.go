@@ -22,49 +22,10 @@ import (
 	"github.com/parley-agents/parley/wire/uagents"
 )
 
-// differences are where the transport answers otherwise than the peers. Each is
-// a row of docs/differences.md.
-var differences = replay.Differences{
-	"REST post invalid json": {
-		Why: "the place and the expectation in our words, and without an echo of the request",
-		Check: func(body string) error {
-			if !strings.HasPrefix(body, `{"loc": ["__root__"], "msg": "expected `) || !strings.HasSuffix(body, `", "type": "value_error.jsondecode"}`) {
-				return errors.New("want a value_error.jsondecode at __root__")
-			}
-			return nil
-		},
-	},
-	"REST post two errors (last one reported)": {
-		Why:  "the first error is reported, as for messages",
-		Body: `{"loc": ["name"], "msg": "field required", "type": "value_error.missing"}`,
-	},
-	"REST datetime in response": {Fault: "U21", Why: "all types encode", Body: `{"at": "2026-01-01T00:00:00+00:00"}`},
-	"bureau REST single owner":  {Fault: "U21", Why: "all types encode", Body: `{"at": "2026-01-01T00:00:00+00:00"}`},
-
-	"connect without body":      notConnected,
-	"connect missing fields":    notConnected,
-	"disconnect missing fields": notConnected,
-	"connect from non-loopback": notConnected,
-	"messages with X-Forwarded-For": {
-		Fault: "U21", Why: "nobody is believed who claims to be a proxy",
-		Status: http.StatusForbidden, Body: `{"error": "forbidden"}`,
-	},
-}
-
-var notConnected = replay.Difference{
-	Why:    "a page that signs an agent in elsewhere with somebody's token has no place on a public port",
-	Status: http.StatusNotFound, Body: `{"error": "not found"}`,
-}
-
 func TestVectorsOfTheTransport(t *testing.T) {
 	records := replay.Load(t)
 	ours := map[string]*fakeHost{"": newFakeHost(records, ""), "bureau": newFakeHost(records, "bureau")}
-	unused := map[string]bool{}
-	for name := range differences {
-		unused[name] = true
-	}
 	for _, c := range records.Cases {
-		delete(unused, c.Name)
 		if c.IsMessage() {
 			continue // replayed with a node
 		}
@@ -80,16 +41,13 @@ func TestVectorsOfTheTransport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, wrong := range differences.Compare(&c, got) {
+			for _, wrong := range replay.Deliberate.Compare(&c, got) {
 				t.Error(wrong)
 			}
 			if got.Headers["server"] != "parley" || got.Headers["x-parley"] != "1" {
 				t.Errorf("headers %v, want server: parley and x-parley: 1", got.Headers)
 			}
 		})
-	}
-	for name := range unused {
-		t.Logf("no record is named %q", name)
 	}
 }
 

@@ -2,8 +2,8 @@
 // with those of the real peers.
 //
 // The records cover the whole server, from the transport to the handlers, so the
-// tests of both can use them: each replays what it has, and lists in its own
-// table of [Differences] where it answers otherwise on purpose, and how.
+// tests of both use them. [Deliberate] lists where Parley answers otherwise on
+// purpose, and how.
 //
 // Requests went to one agent, or in mode "bureau" to two behind one server. The
 // agent answers
