@@ -8,8 +8,10 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/parley-agents/parley/dialogue"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/spec"
 )
@@ -56,6 +58,7 @@ type Agent struct {
 	everies    []every
 	starts     []func(context.Context, *Turn) error
 	stops      []func(context.Context, *Turn) error
+	timeouts   []func(context.Context, *Turn, dialogue.Timeout) error
 	mistakes   []error
 
 	// Set when the agent is added to a node.
@@ -69,7 +72,7 @@ type Agent struct {
 	// feed is held for reading while a message is stored and queued, and for
 	// writing when the messages of the last run have all been queued.
 	feed       sync.RWMutex
-	recovering bool
+	recovering atomic.Bool
 }
 
 type every struct {
@@ -149,6 +152,11 @@ type Include struct {
 	// Role is the role that the agent plays; required where the protocol has
 	// roles.
 	Role string
+
+	// Report lets messages pass that are out of turn by the protocol's dialogue,
+	// in both directions, and only reports them to the logger. Without it they
+	// are refused.
+	Report bool
 }
 
 type inclusion struct {
@@ -168,7 +176,6 @@ func (a *Agent) Include(p *Protocol, opts *Include) {
 // build checks the agent and prepares it for work. It returns all mistakes.
 func (a *Agent) build() error {
 	a.handlers = make(map[string]*handler)
-	a.ruled = make(map[string]ruling)
 	mistakes := a.mistakes
 	Handle(a.own, a.hearError)
 	all := append(a.included[:len(a.included):len(a.included)], inclusion{protocol: a.own})

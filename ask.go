@@ -119,7 +119,7 @@ func (t *Turn) ask(ctx context.Context, to identity.Address, msg any, replies []
 
 // addAsk adds a request that expires when the asking ends and that is sent on a
 // connection which waits for the reply: the peer need not know how to reach us.
-func (t *Turn) addAsk(to identity.Address, msg any, session string) (*OutboxEntry, error) {
+func (t *Turn) addAsk(to identity.Address, msg any, session string) (*outgoing, error) {
 	t.mu.Lock()
 	t.asking = true
 	t.mu.Unlock()

@@ -21,15 +21,7 @@ func (n *Node) Resend(ctx context.Context, d DeadLetter) error {
 		e.Message.Sync = false // whoever waited is gone
 		b.Inbox = []InboxEntry{e}
 		b.Log = []LogRecord{record(d.Agent, "resent", d.ID, d.Message, "")}
-		a.feed.RLock()
-		defer a.feed.RUnlock()
-		if err := n.opts.Store.Commit(ctx, b); err != nil {
-			return err
-		}
-		if !a.recovering {
-			a.lanes.add(e)
-		}
-		return nil
+		return n.commitInbox(ctx, a, b)
 	}
 	e := OutboxEntry{
 		ID: deriveID(d.ID, int(d.Seq)), Dialogue: dialogueID(d.Message.To, d.Message.Session),

@@ -25,7 +25,8 @@ type deliverer struct {
 	mu       sync.Mutex
 	targets  map[identity.Address]*target
 	receipts map[string][]*Receipt
-	held     map[string]bool // IDs of entries that go out on a connection that waits
+	held     map[string]bool // IDs of entries that are not to be sent: they go out on a connection, or have gone
+	settling chan struct{}   // bounds what is being recorded at once
 	work     context.Context // ended by stop; nil before start
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -37,7 +38,8 @@ type target struct {
 	queue   []OutboxEntry   // the next ones; the store has them all
 	busy    map[string]bool // dialogues with a message on its way
 	sending int
-	spilled bool // the store has more than the queue
+	spilled bool            // the store has more than the queue
+	settled map[string]bool // what has ended while the store is being read; else nil
 	until   time.Time
 	pause   time.Duration // after the last failure
 }
@@ -48,12 +50,14 @@ const (
 	firstPause   = time.Second
 	lastPause    = 5 * time.Minute
 	sendTimeout  = 30 * time.Second
+	maxSettling  = 256
 )
 
 func newDeliverer(n *Node) *deliverer {
 	return &deliverer{
 		node: n, slots: make(chan struct{}, n.opts.MaxSending),
 		targets: make(map[identity.Address]*target), receipts: make(map[string][]*Receipt), held: make(map[string]bool),
+		settling: make(chan struct{}, maxSettling),
 	}
 }
 
@@ -136,6 +140,7 @@ func (d *deliverer) pump(t *target) {
 	if t.spilled {
 		t.spilled = false
 		t.sending++ // until the page is read, nothing else is started
+		t.settled = make(map[string]bool)
 		d.running.Go(func() { d.refill(t) })
 		return
 	}
@@ -154,11 +159,12 @@ func (d *deliverer) refill(t *target) {
 	}
 	var older []OutboxEntry
 	for _, e := range entries {
-		if !queued[e.ID] && !d.held[e.ID] {
+		if !queued[e.ID] && !d.held[e.ID] && !t.settled[e.ID] {
 			older = append(older, e)
 		}
 	}
 	t.queue = append(older, t.queue...)
+	t.settled = nil
 	t.spilled = t.spilled || len(entries) == maxQueued
 	if err != nil && d.work.Err() == nil {
 		d.node.opts.Logger.Error("the outbox cannot be read", "error", err)
@@ -171,7 +177,10 @@ func (d *deliverer) refill(t *target) {
 // send tries one message and records what became of it.
 func (d *deliverer) send(t *target, e OutboxEntry) {
 	outcome, event, ok := d.attempt(&e)
-	if ok {
+	switch {
+	case ok && outcome.State == Delivered:
+		d.settleLater(e, outcome, event)
+	case ok:
 		d.settle(e, outcome, event)
 	}
 	d.mu.Lock()
@@ -188,6 +197,13 @@ func (d *deliverer) send(t *target, e OutboxEntry) {
 		t.pause = 0
 	}
 	d.pump(t)
+}
+
+// hasFor reports whether messages to somebody are on their way.
+func (d *deliverer) hasFor(address identity.Address) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.targets[address] != nil
 }
 
 // encourage tries a target again at once: it has just been heard of.
@@ -207,10 +223,13 @@ func (d *deliverer) hold(id string) {
 	d.held[id] = true
 }
 
-func (d *deliverer) letGo(id string) {
+func (d *deliverer) letGo(e *OutboxEntry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.held, id)
+	delete(d.held, e.ID)
+	if t := d.targets[e.Message.To]; t != nil && t.settled != nil {
+		t.settled[e.ID] = true
+	}
 }
 
 func (d *deliverer) holds(id string) bool {
@@ -331,7 +350,7 @@ func (d *deliverer) transmitTo(ctx context.Context, transport Transport, url str
 // transmitLocally hands a message to an agent of the same node: no socket, no
 // signature, but the same steps.
 func (d *deliverer) transmitLocally(ctx context.Context, e *OutboxEntry) *DeliveryError {
-	in := &incoming{id: e.ID, Message: e.Message}
+	in := &incoming{id: e.ID, Message: e.Message, dialogue: across(e.Message, e.Dialogue)}
 	if _, err := d.node.accept(ctx, in); err != nil {
 		code := fault.Refused
 		if c := fault.CodeOf(err); c == fault.Unavailable || c == fault.Internal {
@@ -340,6 +359,19 @@ func (d *deliverer) transmitLocally(ctx context.Context, e *OutboxEntry) *Delive
 		return &DeliveryError{Code: code, Text: err.Error()}
 	}
 	return nil
+}
+
+// settleLater records that a message has been taken over. Nobody waits for that:
+// should the process die first, the message is sent again, which a message may be
+// anyway when the process dies before the answer of the peer.
+func (d *deliverer) settleLater(e OutboxEntry, o Outcome, event string) {
+	d.hold(e.ID)
+	d.settling <- struct{}{}
+	d.running.Go(func() {
+		d.settle(e, o, event)
+		d.letGo(&e)
+		<-d.settling
+	})
 }
 
 // settle stores what became of a message and tells those who wait for it.

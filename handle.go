@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -26,11 +27,29 @@ type HandlerOption func(*handler)
 // handler. [Turn.Proof] tells them apart.
 func AllowUnsigned() HandlerOption { return func(h *handler) { h.unsigned = true } }
 
+// Confirm sends a receipt for every message, made by f. It is stored together with
+// the message, before the handler runs; to a caller who waits on the connection it
+// is the reply.
+func Confirm[In, Receipt any](f func(In) Receipt) HandlerOption {
+	return func(h *handler) {
+		h.confirm = func(in any) any { return f(in.(In)) }
+		receipt, err := modelOf(reflect.TypeFor[Receipt]())
+		if err != nil {
+			h.mistake = err
+			return
+		}
+		h.replies = append(h.replies[:len(h.replies):len(h.replies)], receipt)
+	}
+}
+
 // A handler is a registered handler without its types.
 type handler struct {
 	model    *model
 	replies  []*model
 	unsigned bool
+	mistake  error
+	bare     bool          // without middleware
+	confirm  func(any) any // makes the receipt
 	run      HandlerFunc
 	decode   func(payload []byte, lax bool) (any, error)
 }
@@ -72,7 +91,7 @@ func add[In any](to Handlers, replies []*model, err error, run HandlerFunc, opts
 	for _, opt := range opts {
 		opt(h)
 	}
-	to.register(h, err)
+	to.register(h, cmp.Or(err, h.mistake))
 }
 
 func (a *Agent) register(h *handler, err error) { a.own.register(h, err) }

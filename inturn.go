@@ -19,6 +19,7 @@ type ruling struct {
 	rules   *spec.Protocol
 	message string
 	role    string // that the agent plays
+	report  bool   // what is out of turn is reported and not refused
 }
 
 // rulings collects the messages of a protocol that has a dialogue block: those
@@ -27,17 +28,20 @@ func (a *Agent) rulings(in inclusion) {
 	if in.protocol.rules.Dialogue == nil {
 		return
 	}
+	if a.ruled == nil {
+		a.ruled = make(map[string]ruling)
+	}
 	for i := range in.protocol.rules.Messages {
 		m := &in.protocol.rules.Messages[i]
 		if digest, err := spec.Digest(m.Body); err == nil {
-			a.ruled[digest] = ruling{in.protocol.rules, m.Name, in.Role}
+			a.ruled[digest] = ruling{in.protocol.rules, m.Name, in.Role, in.Report}
 		}
 	}
 }
 
 // move is a message as the rules see it.
-func (r ruling) move(id string, own bool) dialogue.Move {
-	m := dialogue.Move{Protocol: r.rules, Message: r.message, Own: own, ID: id, At: time.Now(), Role: r.role}
+func (r ruling) move(own bool) dialogue.Move {
+	m := dialogue.Move{Protocol: r.rules, Message: r.message, Own: own, Role: r.role}
 	if !own && r.role != "" {
 		m.Role = ""
 		for _, other := range r.rules.Roles {
@@ -49,111 +53,178 @@ func (r ruling) move(id string, own bool) dialogue.Move {
 	return m
 }
 
+// Identified is a message that carries an identity of its own, by which others
+// name it; Confirming is one that names the message which it confirms or answers.
+type (
+	Identified interface{ MessageID() string }
+	Confirming interface{ Confirms() string }
+)
+
+// A step is a message that a dialogue is to advance by.
+type step struct {
+	dialogue string
+	move     dialogue.Move
+	report   bool
+}
+
+// stepOf says what a message means to the rules; ok is false if it is none of
+// theirs. value is the message itself, or nil if it is not known.
+func (a *Agent) stepOf(schema, dialogueID, id string, value any, own bool) (s step, ok bool) {
+	if len(a.ruled) == 0 {
+		return step{}, false
+	}
+	s.dialogue = dialogueID
+	if schema == errorModel.digest {
+		s.move = dialogue.Move{Own: own, AlwaysAllowed: true}
+	} else {
+		r, ok := a.ruled[schema]
+		if !ok {
+			return step{}, false
+		}
+		s.move, s.report = r.move(own), r.report
+	}
+	s.move.ID, s.move.At = id, time.Now()
+	if named, ok := value.(Identified); ok {
+		s.move.ID = named.MessageID()
+	}
+	if confirming, ok := value.(Confirming); ok {
+		s.move.ReplyTo = confirming.Confirms()
+	}
+	return s, true
+}
+
 // dialogueLocks keep two messages of one dialogue from being judged at once.
 type dialogueLocks struct {
 	seed  maphash.Seed
 	locks [256]sync.Mutex
 }
 
-func (l *dialogueLocks) of(agent identity.Address, id string) int {
-	return int(maphash.String(l.seed, string(agent)+id) % uint64(len(l.locks)))
+// A place is a dialogue of an agent.
+type place struct {
+	agent    identity.Address
+	dialogue string
 }
 
 // lock locks dialogues in an order that is the same for all, and returns how to
 // unlock them.
-func (l *dialogueLocks) lock(agent identity.Address, ids []string) (unlock func()) {
-	var places []int
-	for _, id := range ids {
-		places = append(places, l.of(agent, id))
-	}
-	slices.Sort(places)
-	places = slices.Compact(places)
+func (l *dialogueLocks) lock(places ...place) (unlock func()) {
+	var all []int
 	for _, p := range places {
-		l.locks[p].Lock()
+		all = append(all, int(maphash.String(l.seed, string(p.agent)+p.dialogue)%uint64(len(l.locks))))
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, i := range all {
+		l.locks[i].Lock()
 	}
 	return func() {
-		for _, p := range places {
-			l.locks[p].Unlock()
+		for _, i := range all {
+			l.locks[i].Unlock()
 		}
 	}
 }
 
-// A step is a message that a dialogue is to advance by.
-type step struct {
-	dialogue string
-	move     dialogue.Move
+// A docket holds the dialogues that one commit advances. Whoever has it holds
+// their locks.
+type docket struct {
+	node  *Node
+	cases map[place]*docketCase
 }
 
-// advance judges steps and puts the dialogues that they lead to into the batch.
-// The caller holds the locks of the dialogues.
-func (n *Node) advance(ctx context.Context, b *Batch, steps []step) error {
-	states := make(map[string]*dialogue.State)
-	records := make(map[string]DialogueRecord)
-	for _, s := range steps {
-		if states[s.dialogue] == nil {
-			record, err := n.opts.Store.Dialogue(ctx, b.Agent, s.dialogue)
-			if err != nil {
-				return err
-			}
-			state, err := dialogue.Decode(record.State)
-			if err != nil {
-				return err
-			}
-			states[s.dialogue], records[s.dialogue] = state, record
+type docketCase struct {
+	record  DialogueRecord
+	state   *dialogue.State
+	changed bool
+}
+
+func (d *docket) open(ctx context.Context, p place) (*docketCase, error) {
+	if c := d.cases[p]; c != nil {
+		return c, nil
+	}
+	record, err := d.node.opts.Store.Dialogue(ctx, p.agent, p.dialogue)
+	if err != nil {
+		return nil, err
+	}
+	state, err := dialogue.Decode(record.State)
+	if err != nil {
+		return nil, err
+	}
+	if d.cases == nil {
+		d.cases = make(map[place]*docketCase)
+	}
+	c := &docketCase{record: record, state: state}
+	d.cases[p] = c
+	return c, nil
+}
+
+// judge advances a dialogue by a message, or says why it is not in turn.
+func (d *docket) judge(ctx context.Context, agent identity.Address, s step) error {
+	c, err := d.open(ctx, place{agent, s.dialogue})
+	if err != nil {
+		return err
+	}
+	switch _, err = c.state.Apply(s.move); {
+	case err == nil:
+		c.changed = true
+	case s.report && fault.CodeOf(err) == fault.OutOfTurn:
+		d.node.opts.Logger.Warn("a message is out of turn", "agent", agent, "dialogue", s.dialogue, "error", err)
+		err = nil
+	}
+	return err
+}
+
+// enter puts the dialogues of an agent that have advanced into its batch.
+func (d *docket) enter(b *Batch) {
+	for p, c := range d.cases {
+		if p.agent != b.Agent || !c.changed {
+			continue
 		}
-		if _, err := states[s.dialogue].Apply(s.move); err != nil {
-			return err
+		next := c.state.Next()
+		expires := time.Now()
+		if next.After(expires) {
+			expires = next
+		}
+		b.Dialogues = append(b.Dialogues, DialogueRecord{
+			ID: p.dialogue, Version: c.record.Version + 1, State: c.state.Encode(), Next: next, Expires: expires.Add(d.node.opts.Retention),
+		})
+	}
+}
+
+// noteDue tells the clock about what is due in the dialogues of the docket.
+func (d *docket) noteDue() {
+	for _, c := range d.cases {
+		if c.changed {
+			d.node.clock.note(c.state.Next())
 		}
 	}
-	for id, state := range states {
-		b.Dialogues = append(b.Dialogues, DialogueRecord{ID: id, Version: records[id].Version + 1, State: state.Encode()})
-	}
-	return nil
 }
 
 // inTurn judges a message that came in. reason is what its sender is told if it
-// is not; the caller unlocks when the batch is committed.
-func (n *Node) inTurn(ctx context.Context, a *Agent, b *Batch, in *incoming) (unlock func(), reason string, err error) {
-	s, ok := a.stepOf(in.Schema, dialogueID(in.From, in.Session), in.id, false)
+// is not.
+func (d *docket) inTurn(ctx context.Context, a *Agent, in *incoming, value any) (reason string, err error) {
+	s, ok := a.stepOf(in.Schema, in.dialogue, in.id, value, false)
 	if !ok {
-		return func() {}, "", nil
+		return "", nil
 	}
-	unlock = n.dialogues.lock(a.Address(), []string{s.dialogue})
-	err = n.advance(ctx, b, []step{s})
+	err = d.judge(ctx, a.Address(), s)
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.Internal {
-		return unlock, coded.Text, nil
+		return coded.Text, nil
 	}
-	return unlock, "", err
-}
-
-func (a *Agent) stepOf(schema, dialogueID, id string, own bool) (step, bool) {
-	if schema == errorModel.digest && len(a.ruled) > 0 {
-		return step{dialogueID, dialogue.Move{Own: own, ID: id, At: time.Now(), AlwaysAllowed: true}}, true
-	}
-	r, ok := a.ruled[schema]
-	return step{dialogueID, r.move(id, own)}, ok
-}
-
-// commitInTurn commits what an agent sends, if all of it is in turn. What is not
-// is a mistake of the agent's own program.
-func (n *Node) commitInTurn(ctx context.Context, a *Agent, b *Batch) error {
-	var steps []step
-	var ids []string
-	for _, e := range b.Outbox {
-		if s, ok := a.stepOf(e.Message.Schema, e.Dialogue, e.ID, true); ok {
-			s.move.ReplyTo = e.InReply
-			steps = append(steps, s)
-			ids = append(ids, s.dialogue)
-		}
-	}
-	if len(steps) == 0 {
-		return n.commitSends(ctx, b)
-	}
-	defer n.dialogues.lock(a.Address(), ids)()
-	if err := n.advance(ctx, b, steps); err != nil {
-		return errors.Join(errOwnMistake, err)
-	}
-	return n.commitSends(ctx, b)
+	return "", err
 }
 
 var errOwnMistake = errors.New("the agent must not send this now")
+
+// The sides of a dialogue. An agent that talks to itself is both of them: the
+// one that spoke first, and the one that was spoken to.
+const otherSide = "/other"
+
+// across names the dialogue on the side of the one who receives what was sent in
+// a dialogue of this node.
+func across(m Message, sent string) string {
+	id := dialogueID(m.From, m.Session)
+	if m.From == m.To && sent == id {
+		return id + otherSide
+	}
+	return id
+}

@@ -66,6 +66,7 @@ type Node struct {
 	waiters   waiters
 	asks      asks
 	dialogues dialogueLocks
+	clock     dueClock
 	taking    atomic.Bool
 
 	background sync.WaitGroup
@@ -82,6 +83,7 @@ func NewNode(opts *NodeOptions) (*Node, error) {
 	}
 	n := &Node{opts: *opts, verifier: identity.NewVerifier(nil), agents: make(map[identity.Address]*Agent)}
 	n.dialogues.seed = maphash.MakeSeed()
+	n.clock.sooner = make(chan struct{}, 1)
 	if n.opts.Logger == nil {
 		n.opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -155,6 +157,7 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	}
 	agents.Go(func() { n.trim(ctx) })
+	agents.Go(func() { n.keepTime(ctx) })
 
 	err := <-served
 	n.taking.Store(false)
@@ -181,7 +184,7 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) start(work context.Context) error {
 	for _, a := range n.order {
 		a.lanes = newLanes(a.opts.MaxConcurrent, a.opts.MaxWaiting, func(e InboxEntry) time.Duration { return n.handle(work, a, e) })
-		a.recovering = true
+		a.recovering.Store(true)
 	}
 	waiting, err := n.opts.Store.Waiting(work)
 	if err != nil {
@@ -191,7 +194,7 @@ func (n *Node) start(work context.Context) error {
 		if slices.Contains(waiting, a.Address()) {
 			n.background.Go(func() { n.recover(work, a) })
 		} else {
-			a.recovering = false
+			a.recovering.Store(false)
 		}
 	}
 	if err := n.deliverer.start(work); err != nil {
@@ -213,7 +216,7 @@ func (n *Node) recover(ctx context.Context, a *Agent) {
 		a.feed.Lock()
 		entries, err := n.opts.Store.Inbox(ctx, a.Address(), after, page)
 		if err == nil && len(entries) == 0 {
-			a.recovering = false
+			a.recovering.Store(false)
 			a.feed.Unlock()
 			return
 		}

@@ -25,8 +25,8 @@ const skew = 30 * time.Second
 // incoming is a message on its way in.
 type incoming struct {
 	Message
-	id     string // identity of the envelope; "" if it has none
-	sealed bool   // it came as an envelope, and not from this node
+	id       string // identity of the envelope; "" if it has none
+	dialogue string
 }
 
 // deliver takes over one frame from a transport.
@@ -58,6 +58,9 @@ func (n *Node) accept(ctx context.Context, in *incoming) (Frame, error) {
 	}
 	if in.id == "" {
 		in.id = randomID()
+	}
+	if in.dialogue == "" {
+		in.dialogue = dialogueID(in.From, in.Session)
 	}
 	var wait *waiter
 	if in.Sync {
@@ -102,7 +105,7 @@ func (n *Node) open(f Frame) (*incoming, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &incoming{sealed: true, Message: Message{
+	in := &incoming{Message: Message{
 		From: e.Sender, To: e.Target, Session: e.Session.String(), Schema: e.SchemaDigest, Payload: payload, Proof: proof, Sync: f.Sync,
 	}}
 	if e.ProtocolDigest != nil {
@@ -152,69 +155,123 @@ func (n *Node) fresh(in *incoming) error {
 	return nil
 }
 
-// admit says why a message cannot be handled, in words for its sender; "" means
-// that it can. Such a message is taken over and answered with an ErrorMessage.
-func (a *Agent) admit(in *incoming) string {
-	h := a.handlers[in.Schema]
+// admit reads a message for its handler, or says why it cannot be handled, in
+// words for its sender. Such a message is taken over and answered with an
+// ErrorMessage.
+func (a *Agent) admit(in *incoming) (h *handler, value any, reason string) {
+	h = a.handlers[in.Schema]
 	switch {
 	case h == nil:
-		return "no handler for the schema " + in.Schema
+		return nil, nil, "no handler for the schema " + in.Schema
 	case in.Proof == Unproved && !h.unsigned:
-		return "Message must be sent from verified agent address"
+		return nil, nil, "Message must be sent from verified agent address"
 	}
-	if _, err := h.decode(in.Payload, a.opts.Lax); err != nil {
-		return "Message does not conform to expected schema: " + err.Error()
+	value, err := h.decode(in.Payload, a.opts.Lax)
+	if err != nil {
+		return nil, nil, "Message does not conform to expected schema: " + err.Error()
 	}
-	return ""
+	return h, value, ""
 }
 
-// keep stores the message and what it must be remembered by, in one batch, and
+// keep stores the message and what it must be remembered by, in one commit, and
 // queues it for its handler. repeated says that it was taken over before.
 func (n *Node) keep(ctx context.Context, a *Agent, in *incoming) (repeated bool, err error) {
 	if a.lanes.full() {
 		return false, fault.Errorf(fault.Unavailable, "", "too many messages are waiting for %s", a.name)
 	}
-	b := &Batch{Agent: a.Address(), Marks: []Mark{n.mark(in)}}
-	b.Log = []LogRecord{record(a.Address(), "received", in.id, in.Message, "")}
+	if len(a.ruled) > 0 {
+		defer n.dialogues.lock(place{a.Address(), in.dialogue})()
+	}
+	b, d := &Batch{Agent: a.Address()}, &docket{node: n}
+	then, err := n.take(ctx, a, b, d, in)
+	if err != nil {
+		return false, err
+	}
+	d.enter(b)
+	a.feed.RLock()
+	defer a.feed.RUnlock()
+	repeated, err = seen(n.commitSends(ctx, b))
+	if err == nil && !repeated {
+		d.noteDue()
+		then()
+	}
+	return repeated, err
+}
+
+// take puts into a batch what taking over a message comes to. then is to be
+// called when that is committed.
+func (n *Node) take(ctx context.Context, a *Agent, b *Batch, d *docket, in *incoming) (then func(), err error) {
+	b.Marks = append(b.Marks, n.mark(in))
+	line := record(a.Address(), "received", in.id, in.Message, "")
+	defer func() { b.Log = append(b.Log, line) }()
 	if q := n.asks.find(a.Address(), in); q != nil {
 		if q.keep {
 			answer, err := json.Marshal(in.Message)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
-			b.Set = []KeyValue{{askKey(q.id), answer}}
+			b.Set = append(b.Set, KeyValue{askKey(q.id), answer})
 		}
-		repeated, err = seen(n.opts.Store.Commit(ctx, b))
-		if err == nil && !repeated {
-			q.answer(in.Message)
-		}
-		return repeated, err
+		return func() { q.answer(in.Message) }, nil
 	}
-	reason := a.admit(in)
+	h, value, reason := a.admit(in)
 	if reason == "" {
-		unlock, outOfTurn, err := n.inTurn(ctx, a, b, in)
-		defer unlock()
-		if err != nil {
-			return false, err
+		if reason, err = d.inTurn(ctx, a, in, value); err != nil {
+			return nil, err
 		}
-		reason = outOfTurn
 	}
 	if reason != "" {
-		b.Log[0].Event, b.Log[0].Detail = "refused", reason
-		if err := a.answerWithError(b, in, reason); err != nil {
-			return false, err
-		}
-		return seen(n.commitSends(ctx, b))
+		line.Event, line.Detail = "refused", reason
+		return func() {}, a.answerWithError(b, in, reason)
 	}
-	e := InboxEntry{ID: in.id, Dialogue: dialogueID(in.From, in.Session), Message: in.Message}
-	b.Inbox = []InboxEntry{e}
+	e := InboxEntry{ID: in.id, Dialogue: in.dialogue, Message: in.Message}
+	if h.confirm != nil {
+		if err := a.confirm(b, d, e, h.confirm(value)); err != nil {
+			return nil, err
+		}
+	}
+	b.Inbox = append(b.Inbox, e)
+	return func() {
+		if !a.recovering.Load() {
+			a.lanes.add(e)
+		}
+	}, nil
+}
+
+// commitInbox commits entries that did not come from a peer just now, and queues
+// them.
+func (n *Node) commitInbox(ctx context.Context, a *Agent, b *Batch) error {
 	a.feed.RLock()
 	defer a.feed.RUnlock()
-	repeated, err = seen(n.opts.Store.Commit(ctx, b))
-	if err == nil && !repeated && !a.recovering {
+	if err := n.opts.Store.Commit(ctx, b); err != nil {
+		return err
+	}
+	if a.recovering.Load() {
+		return nil
+	}
+	for _, e := range b.Inbox {
 		a.lanes.add(e)
 	}
-	return repeated, err
+	return nil
+}
+
+// confirm puts the receipt for a message into the batch that takes it over.
+func (a *Agent) confirm(b *Batch, d *docket, e InboxEntry, receipt any) error {
+	if e.Message.From.IsUser() && !e.Message.Sync {
+		return nil // there is nowhere to send it
+	}
+	t := a.newTurn(e.ID+"/receipt", e.Message.Session)
+	t.entry = &e
+	out, err := t.add(e.Message.From, receipt, e.Message.Session, e.ID)
+	if err != nil {
+		return err
+	}
+	b.Outbox = append(b.Outbox, out.OutboxEntry)
+	b.Log = append(b.Log, record(a.Address(), "sent", out.ID, out.Message, ""))
+	if s, ok := a.stepOf(out.Message.Schema, e.Dialogue, out.ID, receipt, true); ok {
+		return d.judge(context.Background(), a.Address(), s) // the dialogue is open already
+	}
+	return nil
 }
 
 // mark is what a message is remembered by, until it would be refused anyway.
@@ -246,7 +303,7 @@ func (a *Agent) answerWithError(b *Batch, in *incoming, reason string) error {
 	if err != nil {
 		return err
 	}
-	b.Outbox = append(b.Outbox, *e)
+	b.Outbox = append(b.Outbox, e.OutboxEntry)
 	return nil
 }
 
@@ -263,6 +320,9 @@ const maxRetries = 5
 // before running it again; 0 says that the message is done.
 func (n *Node) handle(ctx context.Context, a *Agent, e InboxEntry) time.Duration {
 	h := a.handlers[e.Message.Schema]
+	if e.Message.Schema == timeoutSchema {
+		h = a.timeoutHandler()
+	}
 	if h == nil { // the program has changed since the message was stored
 		n.fail(ctx, a, e, fault.Errorf(fault.Unhandled, "", "no handler for the schema %s", e.Message.Schema))
 		return 0
@@ -309,8 +369,9 @@ func (a *Agent) invoke(ctx context.Context, h *handler, t *Turn, e InboxEntry) (
 	if err != nil {
 		return nil, err
 	}
+	t.value = in
 	run := h.run
-	for i := len(a.middleware) - 1; i >= 0; i-- {
+	for i := len(a.middleware) - 1; i >= 0 && !h.bare; i-- {
 		run = a.middleware[i](run)
 	}
 	err = protect(func() error {

@@ -42,10 +42,11 @@ type Turn struct {
 
 	agent *Agent
 	entry *InboxEntry // nil where no message is being handled
+	value any         // of the message, if there is one
 
 	mu      sync.Mutex
 	ordinal int // of the next thing that the turn sends
-	outbox  []OutboxEntry
+	outbox  []outgoing
 	values  *values
 
 	asking   bool // what is added is a request that waits for its reply
@@ -83,17 +84,27 @@ func (t *Turn) Send(to identity.Address, msg any) error {
 	return err
 }
 
+// outgoing is a message that a turn sends.
+type outgoing struct {
+	OutboxEntry
+	value   any
+	answers string // the identity by which the rules know what it answers
+}
+
 // add seals a message and puts it among what the turn sends.
-func (t *Turn) add(to identity.Address, msg any, session, inReply string) (*OutboxEntry, error) {
+func (t *Turn) add(to identity.Address, msg any, session, inReply string) (*outgoing, error) {
 	schema, payload, err := encodeMessage(msg)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := OutboxEntry{
-		ID: deriveID(t.ID, t.ordinal), InReply: inReply, Dialogue: dialogueID(to, session), Deadline: t.deadlineFor(inReply),
+	e := outgoing{value: msg, answers: inReply, OutboxEntry: OutboxEntry{
+		ID: deriveID(t.ID, t.ordinal), InReply: inReply, Dialogue: t.dialogueWith(to, session), Deadline: t.deadlineFor(inReply),
 		Message: Message{From: t.Agent.Address, To: to, Session: session, Schema: schema, Payload: payload, Proof: Signed},
+	}}
+	if named, ok := t.value.(Identified); ok && inReply != "" {
+		e.answers = named.MessageID()
 	}
 	t.ordinal++
 	if t.asking {
@@ -101,11 +112,20 @@ func (t *Turn) add(to identity.Address, msg any, session, inReply string) (*Outb
 		t.asked = append(t.asked, askKey(e.ID))
 	}
 	e.Message.Expires = e.Deadline
-	if err := t.agent.seal(&e); err != nil {
+	if err := t.agent.seal(&e.OutboxEntry); err != nil {
 		return nil, err
 	}
 	t.outbox = append(t.outbox, e)
 	return &t.outbox[len(t.outbox)-1], nil
+}
+
+// dialogueWith names the dialogue that a message to somebody belongs to. Who talks
+// to itself answers on the side on which it was spoken to.
+func (t *Turn) dialogueWith(to identity.Address, session string) string {
+	if e := t.entry; e != nil && e.Message.From == to && e.Message.Session == session && e.Dialogue != "" {
+		return e.Dialogue
+	}
+	return dialogueID(to, session)
 }
 
 // Raw is a message of which no Go type is known: the digest of its model and its
@@ -190,7 +210,7 @@ func (t *Turn) Flush(ctx context.Context) error { return t.commit(ctx, nil) }
 // the rest of the node know.
 func (t *Turn) commit(ctx context.Context, more func(*Batch)) error {
 	t.mu.Lock()
-	b := &Batch{Agent: t.Agent.Address, Outbox: t.outbox}
+	b, sends := &Batch{Agent: t.Agent.Address}, t.outbox
 	t.outbox = nil
 	t.mu.Unlock()
 	if more != nil {
@@ -200,14 +220,14 @@ func (t *Turn) commit(ctx context.Context, more func(*Batch)) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		b.Set = append(b.Set, KeyValue{key, set[key]})
 	}
-	b.Delete = deleted
-	for i := range b.Outbox {
-		b.Log = append(b.Log, record(t.Agent.Address, "sent", b.Outbox[i].ID, b.Outbox[i].Message, ""))
+	b.Delete = append(b.Delete, deleted...)
+	for i := range sends {
+		b.Log = append(b.Log, record(t.Agent.Address, "sent", sends[i].ID, sends[i].Message, ""))
 	}
-	if len(b.Outbox)+len(b.Set)+len(b.Delete)+len(b.Done)+len(b.Retry)+len(b.Bury) == 0 {
+	if len(sends)+len(b.Set)+len(b.Delete)+len(b.Done)+len(b.Retry)+len(b.Bury) == 0 {
 		return t.values.check()
 	}
-	return t.values.commit(ctx, func() error { return t.agent.node.commitInTurn(ctx, t.agent, b) })
+	return t.values.commit(ctx, func() error { return t.agent.node.commitTurn(ctx, t.agent, b, sends) })
 }
 
 // record is a line of the log. What was said is in the line that says that the

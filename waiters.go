@@ -103,12 +103,15 @@ func (n *Node) hold(b *Batch) []held {
 
 // commitSends commits a batch with messages that go out, and lets them go: on
 // the connection where somebody waits, else the usual way.
-func (n *Node) commitSends(ctx context.Context, b *Batch) error {
-	held := n.hold(b)
-	n.dropUnreachable(b)
-	if err := n.opts.Store.Commit(ctx, b); err != nil {
+func (n *Node) commitSends(ctx context.Context, batches ...*Batch) error {
+	var held []held
+	for _, b := range batches {
+		held = append(held, n.hold(b)...)
+		n.dropUnreachable(b)
+	}
+	if err := n.opts.Store.Commit(ctx, batches...); err != nil {
 		for _, h := range held {
-			n.deliverer.letGo(h.entry.ID)
+			n.deliverer.letGo(&h.entry)
 			for _, w := range h.waiters {
 				w.reply <- nil // there will be none
 			}
@@ -116,7 +119,9 @@ func (n *Node) commitSends(ctx context.Context, b *Batch) error {
 		return err
 	}
 	n.release(held)
-	n.deliverer.wake(b.Outbox)
+	for _, b := range batches {
+		n.deliverer.wake(b.Outbox)
+	}
 	return nil
 }
 
@@ -138,7 +143,6 @@ func (n *Node) release(all []held) {
 		for _, w := range h.waiters {
 			w.reply <- h.entry.Sealed
 		}
-		n.deliverer.settle(h.entry, Outcome{ID: h.entry.ID, State: Delivered}, "delivered")
-		n.deliverer.letGo(h.entry.ID)
+		n.deliverer.settleLater(h.entry, Outcome{ID: h.entry.ID, State: Delivered}, "delivered")
 	}
 }
