@@ -2,16 +2,20 @@ package run_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,10 +38,10 @@ type (
 		Number int `json:"number"`
 	}
 	ledger struct {
-		Balance   int
-		Sent      int // payments that left
-		Received  int
-		Confirmed int
+		Balance   int `json:"balance"`
+		Sent      int `json:"sent"` // payments that left
+		Received  int `json:"received"`
+		Confirmed int `json:"confirmed"`
 	}
 )
 
@@ -52,7 +56,8 @@ func loadLedger(ctx context.Context, t *parley.Turn) (ledger, error) {
 }
 
 // banker pays the peer until it has made so many payments, a few at a time.
-func banker(name string, peer identity.Address, payments int) *parley.Agent {
+// GET /ledger shows its ledger.
+func banker(name string, peer identity.Address, payments func() int) *parley.Agent {
 	a := parley.NewAgent(name, &parley.AgentOptions{Key: bankerKey(name)})
 	parley.Handle(a, func(ctx context.Context, t *parley.Turn, in Pay) (Paid, error) {
 		l, err := loadLedger(ctx, t)
@@ -73,7 +78,7 @@ func banker(name string, peer identity.Address, payments int) *parley.Agent {
 	})
 	a.Every(2*time.Millisecond, func(ctx context.Context, t *parley.Turn) error {
 		l, err := loadLedger(ctx, t)
-		if err != nil || l.Sent >= payments || l.Sent-l.Confirmed > 64 {
+		if err != nil || l.Sent >= payments() || l.Sent-l.Confirmed > 64 {
 			return err
 		}
 		amount := 1 + l.Sent%7
@@ -84,6 +89,7 @@ func banker(name string, peer identity.Address, payments int) *parley.Agent {
 		l.Balance -= amount
 		return parley.Save(t, "ledger", l)
 	})
+	parley.HandleGet(a, "/ledger", loadLedger)
 	return a
 }
 
@@ -104,15 +110,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// bank runs until it is told to stop. A line on its standard input is by how many
+// seconds its clock is wrong from now on; see TestClockSteps.
 func bank(name string) {
 	peerName := map[string]string{"north": "south", "south": "north"}[name]
 	peer := bankerKey(peerName).Address()
 	payments, _ := strconv.Atoi(os.Getenv("PARLEY_TEST_PAYMENTS"))
-	err := run.Run(context.Background(), &run.Options{
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			_ = os.Setenv(clockEnv, lines.Text())
+			fmt.Println(time.Now().Unix())
+		}
+	}()
+	err := run.Run(ctx, &run.Options{
 		Data: os.Getenv("PARLEY_TEST_DATA"), Listen: os.Getenv("PARLEY_TEST_LISTEN"),
 		Resolve: map[identity.Address]string{peer: os.Getenv("PARLEY_TEST_PEER")},
 		Started: func(string) { fmt.Println("started") },
-	}, banker(name, peer, payments))
+	}, banker(name, peer, func() int { return payments }))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -122,30 +138,50 @@ func bank(name string) {
 // A process is one of the two banks.
 type process struct {
 	t            *testing.T
+	binary       string // that it runs; default this one
 	name, data   string
 	listen, peer string
 	payments     int
 	cmd          *exec.Cmd
+	stdin        io.Writer
+	stdout       *bufio.Reader
+}
+
+// twoBanks makes, but does not start, banks that pay each other.
+func twoBanks(t *testing.T, payments int) (north, south *process) {
+	t.Helper()
+	north = &process{t: t, name: "north", data: t.TempDir(), listen: freeAddress(t), payments: payments}
+	south = &process{t: t, name: "south", data: t.TempDir(), listen: freeAddress(t), payments: payments}
+	north.peer, south.peer = south.listen, north.listen
+	return north, south
 }
 
 func (p *process) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), "PARLEY_TEST_BANK="+p.name, "PARLEY_TEST_DATA="+p.data, "PARLEY_TEST_LISTEN="+p.listen,
+	cmd := exec.Command(cmp.Or(p.binary, os.Args[0]))
+	cmd.Env = append(os.Environ(), "PARLEY_TEST_BANK="+p.name, "PARLEY_TEST_DATA="+p.data, "PARLEY_TEST_LISTEN="+p.listen,
 		"PARLEY_TEST_PEER=http://"+p.peer+"/submit", "PARLEY_TEST_PAYMENTS="+strconv.Itoa(p.payments))
-	p.cmd.Stderr = os.Stderr
-	out, err := p.cmd.StdoutPipe()
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.cmd.Start(); err != nil {
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		p.t.Fatal(err)
 	}
-	cmd := p.cmd
-	p.t.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test ends early
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != "started" {
-		p.t.Fatalf("%s does not start: %q %v", p.name, line, err)
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
 	}
+	p.cmd, p.stdout = cmd, bufio.NewReader(out)
+	p.t.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test ends early
+	if line := p.line(); line != "started" {
+		p.t.Fatalf("%s does not start: %q", p.name, line)
+	}
+}
+
+func (p *process) line() string {
+	line, _ := p.stdout.ReadString('\n')
+	return strings.TrimSpace(line)
 }
 
 func (p *process) kill() {
@@ -195,9 +231,7 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d, %d kills", seed, kills)
 	payments := 40 * kills
-	north := &process{t: t, name: "north", data: t.TempDir(), listen: freeAddress(t), payments: payments}
-	south := &process{t: t, name: "south", data: t.TempDir(), listen: freeAddress(t), payments: payments}
-	north.peer, south.peer = south.listen, north.listen
+	north, south := twoBanks(t, payments)
 	north.start()
 	south.start()
 	for range kills {
@@ -209,6 +243,14 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 		victim.kill()
 		victim.start()
 	}
+	settle(north, south)
+}
+
+// settle waits until two running banks have made and confirmed all payments,
+// ends them, and checks that no coin is lost and none is made.
+func settle(north, south *process) {
+	t, payments := north.t, north.payments
+	t.Helper()
 	done := func() bool {
 		north.kill()
 		south.kill()
@@ -221,12 +263,10 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 		}
 		return complete
 	}
-	deadline := time.Now().Add(5 * time.Minute)
-	for wait := 2 * time.Second; !done(); {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); time.Sleep(2 * time.Second) {
 		if time.Now().After(deadline) {
 			t.Fatal("the payments do not come to an end")
 		}
-		time.Sleep(wait)
 	}
 	n, s := north.read(), south.read()
 	if n.Balance+s.Balance != 2*startBalance {
