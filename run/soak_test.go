@@ -157,16 +157,21 @@ func (s *soak) stop() {
 	s.t.Logf("stopped in %s", time.Since(began).Round(time.Millisecond))
 }
 
+// ledger asks a bank for its ledger, again if a payment comes in between.
 func (s *soak) ledger(i int) (l ledger) {
 	s.t.Helper()
-	response, err := http.Get("http://" + s.listen[i] + "/ledger")
-	if err != nil {
-		s.t.Fatal(err)
+	for range 100 {
+		response, err := http.Get("http://" + s.listen[i] + "/ledger")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		err = json.NewDecoder(response.Body).Decode(&l)
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK && err == nil {
+			return l
+		}
 	}
-	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&l); err != nil {
-		s.t.Fatal(err)
-	}
+	s.t.Fatal("a bank does not show its ledger")
 	return l
 }
 
