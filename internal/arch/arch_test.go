@@ -51,6 +51,7 @@ var rules = map[string]rule{
 	"internal/cli":                {imports: "*"},
 	"internal/lang/diag":          {pure: true},
 	"internal/lang/syntax":        {imports: "internal/lang/diag", pure: true},
+	"internal/lang/verify":        {imports: "spec", pure: true},
 	"internal/pyjson":             {imports: "fault", pure: true},
 	"internal/vectors":            {},
 	"interop":                     {imports: "*"},
