@@ -116,6 +116,9 @@ func (a *Agent) Address() identity.Address {
 	return ""
 }
 
+// Key returns the agent's key, or nil before it has one.
+func (a *Agent) Key() *identity.Key { return a.opts.Key }
+
 // SetKey gives the agent its identity, before it is added to a node.
 func (a *Agent) SetKey(key *identity.Key) { a.opts.Key = key }
 

@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/parley-agents/parley"
@@ -37,7 +38,7 @@ type Options struct {
 	Listen   string                      // host:port; default 127.0.0.1:8000
 	Endpoint string                      // URL under which peers reach the node; default made from Listen
 	Resolve  map[identity.Address]string // addresses whose URLs are known
-	Almanac  string                      // base URL of an Almanac to ask for other addresses
+	Almanac  string                      // base URL of an Almanac that knows other agents, and is told about these
 	Logger   *slog.Logger
 	Output   io.Writer // where the addresses are printed; default none
 
@@ -75,7 +76,7 @@ func parseFlags(args []string) (*Options, error) {
 	flags.StringVar(&o.Data, "data", defaultData, "`folder` for keys and messages")
 	flags.StringVar(&o.Listen, "listen", defaultListen, "`host:port` to take messages on")
 	flags.StringVar(&o.Endpoint, "endpoint", "", "`URL` under which peers reach this node (default made from -listen)")
-	flags.StringVar(&o.Almanac, "almanac", "", "base `URL` of an Almanac that knows other agents")
+	flags.StringVar(&o.Almanac, "almanac", "", "base `URL` of an Almanac that knows other agents, and is told about these")
 	flags.Func("resolve", "`ADDRESS=URL` of a peer; may be repeated", func(text string) error {
 		address, url, ok := strings.Cut(text, "=")
 		if !ok {
@@ -144,7 +145,24 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 	if o.Started != nil {
 		o.Started(transport.URL())
 	}
+	var announcing sync.WaitGroup
+	defer announcing.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if o.Almanac != "" {
+		announcing.Go(func() { directory.NewClient(o.Almanac).Announce(ctx, announcements(node, agents), manifests, o.Logger) })
+	}
 	return node.Run(ctx)
+}
+
+func announcements(node *parley.Node, agents []*parley.Agent) []directory.Announcement {
+	var all []directory.Announcement
+	for _, a := range agents {
+		if info, ok := node.Agent(a.Address()); ok {
+			all = append(all, directory.Announcement{Agent: info, Key: a.Key()})
+		}
+	}
+	return all
 }
 
 func (o *Options) defaults() {
