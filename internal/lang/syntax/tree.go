@@ -7,15 +7,14 @@ type Span struct{ Start, End int32 }
 
 // A File is a parsed source.
 type File struct {
-	Name    string
-	Edition *Literal // after the word "parley", or nil
-	Items   []Item   // in the order of the source: a package, imports, declarations
-	Head    *Comments
-	Tail    []Comment // after the last item
+	Name   string
+	Items  []Item    // in the order of the source: edition, package, imports, declarations
+	Tail   []Comment // after the last item
+	Broken bool      // a mistake was found in it
 
 	src    string // the page as it was read
 	lines  []int32
-	blocks []Span // of a Markdown page
+	blocks []Span // of code, in a Markdown page
 }
 
 // A Comment is one comment with its marks, such as "// text".
@@ -43,6 +42,7 @@ type Node struct {
 	Comments    *Comments // nil if there are none
 	Annotations []*Annotation
 	Blank       bool // an empty line stands between it and what is before it
+	Broken      bool // a mistake was found in it, so it may lack parts
 }
 
 // Base returns the node itself.
@@ -89,6 +89,11 @@ func (q *QName) At() Span {
 
 // Top-level items.
 type (
+	// An Edition says which version of the language the file is written in.
+	Edition struct {
+		Node
+		Value *Literal
+	}
 	// A Package names what the file declares. Version is nil if it has none.
 	Package struct {
 		Node
@@ -363,8 +368,9 @@ type (
 // An Annotation is `@name(args)`.
 type Annotation struct {
 	Span
-	Name QName
-	Args []Arg
+	Name     QName
+	Args     []Arg
+	Comments *Comments // nil if there are none
 }
 
 // An Arg is an argument of an annotation or a constraint of a type. Name is

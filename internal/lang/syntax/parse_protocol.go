@@ -1,0 +1,391 @@
+package syntax
+
+import "github.com/parley-agents/parley/internal/lang/diag"
+
+var (
+	dialogueWords = []string{"initiates", "terminates", "end_states", "keep_terminal", "timeout", "outcome"}
+	flowWords     = []string{"choice", "loop", "continue", "par", "do", "end"}
+)
+
+func (p *parser) protocolDecl() (Item, bool) {
+	p.next()
+	d := &ProtocolDecl{}
+	var ok bool
+	if d.Name, ok = p.name("the protocol's name"); !ok {
+		return d, false
+	}
+	if d.Version, ok = p.version(); !ok {
+		return d, false
+	}
+	if p.acceptWord("extends") {
+		base, ok := p.qname("the protocol to extend")
+		if !ok {
+			return d, false
+		}
+		d.Extends = &base
+	}
+	d.Items, d.Tail, ok = p.items(p.protocolItem, p.protocolLeftOut)
+	return d, ok
+}
+
+func (p *parser) protocolItem() (Item, bool) {
+	var n Node
+	o := p.begin(&n)
+	n.Annotations = p.annotations(true)
+	var item Item
+	var ok bool
+	switch {
+	case p.word("roles"):
+		item, ok = p.roles()
+	case p.word("dialogue"):
+		p.next()
+		d := &Dialogue{}
+		d.Items, d.Tail, ok = p.items(p.dialogueItem, p.leftOut)
+		item = d
+	case p.word("flow"):
+		p.next()
+		f := &Flow{}
+		f.Block, ok = p.block()
+		item = f
+	case p.word("protocol"):
+		p.report("PAR0009", "move it out", "a protocol cannot stand inside another")
+		item, ok = p.decl(protocolWords)
+	default:
+		item, ok = p.decl(protocolWords)
+	}
+	if !ok {
+		p.recoverProtocol()
+	}
+	p.end(&n, o)
+	return p.finish(item, n), ok
+}
+
+// recoverProtocol skips to the next item of a protocol or to its end.
+func (p *parser) recoverProtocol() {
+	depth := 0
+	for !p.is(tokEOF) {
+		t := p.tok()
+		if depth == 0 && (t.kind == tokRBrace || p.reported != p.i && (t.kind == tokAt && t.newline || p.startsProtocolItem())) {
+			return
+		}
+		switch t.kind {
+		case tokLBrace:
+			depth++
+		case tokRBrace:
+			depth--
+		}
+		p.next()
+	}
+}
+
+func (p *parser) startsProtocolItem() bool {
+	switch next := p.peek(1); {
+	case p.word("roles"):
+		return isName(next)
+	case p.word("dialogue"), p.word("flow"):
+		return next.kind == tokLBrace
+	}
+	return p.startsDecl(0)
+}
+
+func (p *parser) roles() (Item, bool) {
+	p.next()
+	d := &Roles{}
+	for {
+		var r Role
+		var ok bool
+		if r.Name, ok = p.name("a role"); !ok {
+			return d, false
+		}
+		if open := p.tok(); p.accept(tokLBrack) {
+			if !p.is(tokNumber) {
+				p.unexpected("a number", "such as agent[2] or bidder[1..*]")
+				return d, false
+			}
+			r.Min = p.integer()
+			if p.accept(tokDotDot) {
+				switch {
+				case p.accept(tokStar):
+					r.Many = true
+				case p.is(tokNumber):
+					r.Max = p.integer()
+				default:
+					p.unexpected("a number or '*'", "")
+					return d, false
+				}
+			}
+			if !p.expectClose(tokRBrack, open) {
+				return d, false
+			}
+		}
+		d.Roles = append(d.Roles, r)
+		if !p.is(tokComma) || !isName(p.peek(1)) || p.startsItem(1) {
+			return d, true
+		}
+		p.next()
+	}
+}
+
+func (p *parser) dialogueItem() (Item, bool) {
+	var n Node
+	o := p.begin(&n)
+	n.Annotations = p.annotations(true)
+	item, ok := p.dialogueBody()
+	if !ok {
+		p.recover()
+	}
+	p.end(&n, o)
+	return p.finish(item, n), ok
+}
+
+func (p *parser) dialogueBody() (Item, bool) {
+	if isName(p.tok()) && p.peek(1).kind == tokArrow {
+		return p.rule()
+	}
+	t := p.tok()
+	if t.kind != tokName {
+		p.unexpected("a reply rule or another dialogue item", "a rule is `message -> [replies]`")
+		return nil, false
+	}
+	var ok bool
+	switch w := p.text(t); w {
+	case "initiates":
+		p.next()
+		d := &Initiates{}
+		if d.Messages, ok = p.names(); ok && p.acceptWord("by") {
+			d.By, ok = p.names()
+		}
+		return d, ok
+	case "terminates", "end_states":
+		p.next()
+		d := &NameList{Word: w}
+		d.Names, ok = p.names()
+		return d, ok
+	case "keep_terminal":
+		p.next()
+		d := &KeepTerminal{}
+		if !p.word("true") && !p.word("false") {
+			p.unexpected("true or false", "")
+			return d, false
+		}
+		d.Value = p.literal()
+		return d, true
+	case "timeout":
+		p.next()
+		d := &Timeout{}
+		d.Value, ok = p.duration()
+		return d, ok
+	case "outcome":
+		return p.outcome()
+	default:
+		if next := p.peek(1); next.kind == tokLBrack || isName(next) && p.peek(2).kind == tokRBrack {
+			if diag.Nearest(w, dialogueWords) == "" {
+				p.next()
+				p.unexpected("'->'", "write `"+w+" -> […]`")
+				return nil, false
+			}
+		}
+		p.unknown("dialogue item", w, dialogueWords)
+		return nil, false
+	}
+}
+
+func (p *parser) rule() (Item, bool) {
+	d := &Rule{}
+	d.Message, _ = p.name("a message")
+	p.next() // ->
+	var ok bool
+	if d.Replies, ok = p.names(); !ok {
+		return d, false
+	}
+	d.MayRest = p.accept(tokQuestion)
+	if p.acceptWord("by") {
+		if d.By, ok = p.names(); !ok {
+			return d, false
+		}
+	}
+	if p.acceptWord("within") {
+		if d.Within, ok = p.duration(); !ok {
+			return d, false
+		}
+		if p.acceptWord("else") {
+			d.Else, ok = p.name("an end state or a message")
+		}
+	}
+	return d, ok
+}
+
+func (p *parser) duration() (*Literal, bool) {
+	if !p.is(tokDuration) {
+		p.unexpected("a duration", "durations are whole numbers with ms, s, m, h or d, such as 30s")
+		if p.is(tokNumber) {
+			p.next()
+			return nil, true
+		}
+		return nil, false
+	}
+	return p.literal(), true
+}
+
+func (p *parser) outcome() (Item, bool) {
+	p.next()
+	d := &Outcome{}
+	var ok bool
+	if d.State, ok = p.name("an end state"); !ok {
+		return d, false
+	}
+	if !p.expect(tokColon, "write `outcome "+d.State.Text+": message`") {
+		return d, false
+	}
+	if p.word("timeout") {
+		next := p.peek(1)
+		after := next.kind == tokName && p.text(next) == "after"
+		if next.kind == tokLBrack || isName(next) && !after && !p.startsItem(1) {
+			p.next()
+			d.OnTimeout = true
+		}
+	}
+	if d.Messages, ok = p.names(); !ok {
+		return d, false
+	}
+	if !d.OnTimeout && p.acceptWord("after") {
+		d.After, ok = p.names()
+	}
+	return d, ok
+}
+
+func (p *parser) block() (Block, bool) {
+	b := Block{Span: Span{Start: p.tok().start}}
+	var ok bool
+	b.Steps, b.Tail, ok = p.items(p.step, p.leftOut)
+	b.End = p.toks[p.i-1].end
+	return b, ok
+}
+
+func (p *parser) step() (Item, bool) {
+	var n Node
+	o := p.begin(&n)
+	n.Annotations = p.annotations(true)
+	item, ok := p.stepBody()
+	if !ok {
+		p.recover()
+	}
+	p.end(&n, o)
+	return p.finish(item, n), ok
+}
+
+func (p *parser) stepBody() (Item, bool) {
+	if isName(p.tok()) && p.peek(1).kind == tokArrow {
+		return p.send()
+	}
+	if !p.is(tokName) {
+		p.unexpected("a step", "a message is sent by `sender -> receiver: message`")
+		return nil, false
+	}
+	var ok bool
+	switch w := p.text(p.tok()); w {
+	case "choice":
+		p.next()
+		d := &Choice{}
+		if !p.acceptWord("at") {
+			p.unexpected("'at'", "write `choice at role { … } or { … }`")
+			return d, false
+		}
+		if d.At, ok = p.name("a role"); !ok {
+			return d, false
+		}
+		d.Blocks, ok = p.blocks("or")
+		return d, ok
+	case "loop":
+		p.next()
+		d := &Loop{}
+		if d.Label, ok = p.name("the loop's name"); ok {
+			d.Block, ok = p.block()
+		}
+		return d, ok
+	case "continue":
+		p.next()
+		d := &Continue{}
+		d.Label, ok = p.name("the loop's name")
+		return d, ok
+	case "par":
+		p.next()
+		d := &Parallel{}
+		d.Blocks, ok = p.blocks("and")
+		return d, ok
+	case "do":
+		p.next()
+		d := &Do{}
+		if d.Protocol, ok = p.name("a protocol"); !ok {
+			return d, false
+		}
+		open := p.tok()
+		if !p.expect(tokLParen, "") {
+			return d, false
+		}
+		if d.Roles, ok = p.names(); !ok {
+			return d, false
+		}
+		return d, p.expectClose(tokRParen, open)
+	case "end":
+		p.next()
+		d := &End{}
+		if isName(p.tok()) && !p.startsStep() {
+			d.State, _ = p.name("")
+		}
+		return d, true
+	default:
+		p.unknown("step", w, flowWords)
+		return nil, false
+	}
+}
+
+// startsStep reports whether a name after `end` is a step and no end state.
+func (p *parser) startsStep() bool {
+	next := p.peek(1)
+	if next.kind == tokArrow {
+		return true
+	}
+	if !p.is(tokName) || !p.tok().newline {
+		return false
+	}
+	switch p.text(p.tok()) {
+	case "choice", "loop", "continue", "par", "do":
+		return isName(next) || next.kind == tokLBrace
+	case "end":
+		return true
+	}
+	return false
+}
+
+func (p *parser) blocks(word string) ([]Block, bool) {
+	var list []Block
+	for {
+		b, ok := p.block()
+		list = append(list, b)
+		if !ok {
+			return list, false
+		}
+		if !p.word(word) || p.peek(1).kind != tokLBrace {
+			return list, true
+		}
+		p.next()
+	}
+}
+
+func (p *parser) send() (Item, bool) {
+	d := &Send{}
+	d.From, _ = p.name("a role")
+	p.next() // ->
+	var ok bool
+	if d.To, ok = p.names(); !ok {
+		return d, false
+	}
+	if !p.expect(tokColon, "write `"+d.From.Text+" -> receiver: message`") {
+		return d, false
+	}
+	if d.Message, ok = p.name("a message"); ok && p.acceptWord("within") {
+		d.Within, ok = p.duration()
+	}
+	return d, ok
+}
