@@ -30,6 +30,12 @@ type Protocol struct {
 	Flow        *Flow
 	Doc         string
 	Annotations []Annotation
+
+	// PackageAnnotations are those that the source gives to the package.
+	PackageAnnotations []Annotation
+
+	// Customs are the custom types that the source declares, in its order.
+	Customs []*Custom
 }
 
 // A Role is a party of a protocol. Min and Max say how many agents play it; both

@@ -225,7 +225,14 @@ type Keyword struct {
 // @name("LLM-Context-Response").
 type Annotation struct {
 	Name string
-	Args []JSON
+	Args []Arg
+}
+
+// An Arg is an argument of an annotation. Name is empty if it was given without
+// one. A name as value, such as ok in @race(ok), is a JSON string.
+type Arg struct {
+	Name  string
+	Value JSON
 }
 
 func (Kind) isType()     {}

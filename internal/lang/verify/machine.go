@@ -280,7 +280,9 @@ func (m *machine) successors(c config, visit func(config)) {
 		}
 	}
 	if n.orElse >= 0 {
-		visit(config{n.orElse, m.elseSender(c)})
+		if s := m.elseSender(c); m.nodes[n.orElse].from.has(s) {
+			visit(config{n.orElse, s})
+		}
 	}
 }
 

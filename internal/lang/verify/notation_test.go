@@ -61,7 +61,7 @@ func protocol(t *testing.T, lines string) *spec.Protocol {
 			}
 		case word == "race":
 			m := p.Message(rest[0])
-			m.Annotations = append(m.Annotations, spec.Annotation{Name: "race", Args: []spec.JSON{`"ok"`}})
+			m.Annotations = append(m.Annotations, spec.Annotation{Name: "race", Args: []spec.Arg{{Value: `"ok"`}}})
 		default:
 			class, from := cut(rest, "from")
 			m := spec.Message{Name: word, From: from}

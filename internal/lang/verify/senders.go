@@ -101,7 +101,7 @@ func (m *machine) races() {
 // crossing messages are welcome: @race(ok).
 func raceIsMeant(annotations []spec.Annotation) bool {
 	return slices.ContainsFunc(annotations, func(a spec.Annotation) bool {
-		return a.Name == "race" && len(a.Args) == 1 && strings.Trim(string(a.Args[0]), `"`) == "ok"
+		return a.Name == "race" && len(a.Args) == 1 && a.Args[0].Value == `"ok"`
 	})
 }
 

@@ -29,6 +29,7 @@ type world struct {
 	next   int // number of the next message
 	opened bool
 	owed   bool // time was up, and what comes instead of an answer has not come
+	calm   bool // nobody sends while a message is under way
 }
 
 // newWorld begins a simulation. A running dialogue also takes errors that no rule
@@ -201,6 +202,9 @@ func (w *world) steps() ([]*world, error) {
 				return nil, fmt.Errorf("side %d gets %s at %q: %w", side, m, w.view(side), err)
 			}
 			all = append(all, next)
+		}
+		if w.calm && len(w.queues[0])+len(w.queues[1]) > 0 {
+			continue
 		}
 		if len(w.queues[1-side]) >= inFlight || !w.opened && side == 1 && len(w.p.Roles) < 2 {
 			continue
