@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/parley-agents/parley/dialogue"
 	"github.com/parley-agents/parley/identity"
@@ -51,7 +52,7 @@ const (
 type Agent struct {
 	name       string
 	opts       AgentOptions
-	own        *Protocol // the implicit one, of handlers registered on the agent
+	own        []*handler // registered on the agent itself: its implicit protocol
 	included   []inclusion
 	middleware []Middleware
 	routes     []Route
@@ -64,10 +65,10 @@ type Agent struct {
 	// Set when the agent is added to a node.
 	node     *Node
 	key      *identity.Key
-	handlers map[string]*handler // by schema digest
-	digests  []string            // of its protocols
-	ruled    map[string]ruling   // messages of protocols with a dialogue block, by schema digest
-	lanes    *lanes
+	handlers handlerTable
+	digests  []string          // of its protocols
+	ruled    map[string]ruling // messages of protocols with a dialogue block, by schema digest
+	lanes    atomic.Pointer[lanes]
 
 	// feed is held for reading while a message is stored and queued, and for
 	// writing when the messages of the last run have all been queued.
@@ -82,7 +83,7 @@ type every struct {
 
 // NewAgent makes an agent without handlers.
 func NewAgent(name string, opts *AgentOptions) *Agent {
-	a := &Agent{name: name, own: NewProtocol(&spec.Protocol{Name: name, Version: "0.1.0"})}
+	a := &Agent{name: name}
 	if opts != nil {
 		a.opts = *opts
 	}
@@ -178,28 +179,28 @@ func (a *Agent) Include(p *Protocol, opts *Include) {
 
 // build checks the agent and prepares it for work. It returns all mistakes.
 func (a *Agent) build() error {
-	a.handlers = make(map[string]*handler)
 	mistakes := a.mistakes
-	Handle(a.own, a.hearError)
-	all := append(a.included[:len(a.included):len(a.included)], inclusion{protocol: a.own})
-	for _, in := range all {
+	own := NewProtocol(&spec.Protocol{Name: a.name, Version: "0.1.0"})
+	for _, h := range append(a.own[:len(a.own):len(a.own)], hearErrors) {
+		own.register(h, nil)
+	}
+	a.handlers, a.digests = nil, nil
+	for _, in := range append(a.included[:len(a.included):len(a.included)], inclusion{protocol: own}) {
 		mistakes = append(mistakes, in.protocol.mistakes...)
 		if err := in.protocol.complete(in.Role); err != nil {
 			mistakes = append(mistakes, err)
 		}
 		for _, h := range in.protocol.handlers {
-			if _, taken := a.handlers[h.model.digest]; taken {
+			if !a.handlers.add(h) {
 				mistakes = append(mistakes, fmt.Errorf("two handlers for %s", h.model.record.Name))
-				continue
 			}
-			a.handlers[h.model.digest] = h
 		}
 		a.rulings(in)
 		digest, err := in.protocol.digest(in.Role)
 		if err != nil {
 			mistakes = append(mistakes, err)
 		}
-		a.digests = append(a.digests, digest)
+		a.digests = append(a.digests, unique.Make(digest).Value())
 	}
 	if len(mistakes) > 0 {
 		return fmt.Errorf("agent %s: %w", a.name, errors.Join(mistakes...))
@@ -207,10 +208,29 @@ func (a *Agent) build() error {
 	return nil
 }
 
-// hearError handles the errors of peers where the author does not.
-func (a *Agent) hearError(_ context.Context, t *Turn, in ErrorMessage) (struct{}, error) {
-	t.Log.Info("the peer reports an error", "error", in.Error)
-	return struct{}{}, nil
+// hearErrors handles the errors of peers where the author does not.
+var hearErrors = newHandler[ErrorMessage](func(_ context.Context, t *Turn, in any) (any, error) {
+	t.Log.Info("the peer reports an error", "error", in.(ErrorMessage).Error)
+	return nil, nil
+})
+
+// queue returns the agent's lanes, which are made for its first message.
+func (a *Agent) queue() *lanes {
+	if l := a.lanes.Load(); l != nil {
+		return l
+	}
+	n := a.node
+	l := newLanes(a.opts.MaxConcurrent, a.opts.MaxWaiting, func(e InboxEntry) time.Duration { return n.handle(n.work, a, e) })
+	if !a.lanes.CompareAndSwap(nil, l) {
+		return a.lanes.Load()
+	}
+	return l
+}
+
+// full reports whether no more messages should be taken over for the agent.
+func (a *Agent) full() bool {
+	l := a.lanes.Load()
+	return l != nil && l.full()
 }
 
 func (a *Agent) log() *slog.Logger { return a.node.opts.Logger.With("agent", a.name) }

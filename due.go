@@ -192,7 +192,7 @@ func (a *Agent) handleTimeout(ctx context.Context, t *Turn, timeout dialogue.Tim
 func (a *Agent) timeoutHandler() *handler {
 	return &handler{
 		bare: true,
-		decode: func(payload []byte, _ bool) (any, error) {
+		decode: func(_ *model, payload []byte, _ bool) (any, error) {
 			var t dialogue.Timeout
 			err := json.Unmarshal(payload, &t)
 			return t, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/parley-agents/parley/spec"
 )
@@ -51,7 +52,7 @@ type handler struct {
 	bare     bool          // without middleware
 	confirm  func(any) any // makes the receipt
 	run      HandlerFunc
-	decode   func(payload []byte, lax bool) (any, error)
+	decode   func(m *model, payload []byte, lax bool) (any, error)
 }
 
 // Handle makes the agent answer every In with what f returns: an Out, or one of
@@ -79,22 +80,58 @@ func On[In any](to Handlers, f func(context.Context, *Turn, In) error, opts ...H
 }
 
 func add[In any](to Handlers, replies []*model, err error, run HandlerFunc, opts []HandlerOption) {
-	h := &handler{replies: replies, run: run}
-	if err == nil {
-		h.model, err = modelOf(reflect.TypeFor[In]())
-	}
-	h.decode = func(payload []byte, lax bool) (any, error) {
-		var in In
-		err := h.model.codec(lax).Unmarshal(payload, &in)
-		return in, err
-	}
+	h := newHandler[In](run)
+	h.replies = replies
 	for _, opt := range opts {
 		opt(h)
 	}
 	to.register(h, cmp.Or(err, h.mistake))
 }
 
-func (a *Agent) register(h *handler, err error) { a.own.register(h, err) }
+func newHandler[In any](run HandlerFunc) *handler {
+	h := &handler{run: run, decode: decode[In]}
+	h.model, h.mistake = modelOf(reflect.TypeFor[In]())
+	return h
+}
+
+func decode[In any](m *model, payload []byte, lax bool) (any, error) {
+	var in In
+	err := m.codec(lax).Unmarshal(payload, &in)
+	return in, err
+}
+
+func (a *Agent) register(h *handler, err error) {
+	if err != nil {
+		a.mistakes = append(a.mistakes, err)
+		return
+	}
+	a.own = append(a.own, h)
+}
+
+// A handlerTable holds the handlers of an agent, in the order of their schemas. A
+// node may host very many agents, and maps are large.
+type handlerTable []*handler
+
+func (t handlerTable) search(schema string) (int, bool) {
+	return slices.BinarySearchFunc(t, schema, func(h *handler, schema string) int { return strings.Compare(h.model.digest, schema) })
+}
+
+// add reports whether there was none for the same schema.
+func (t *handlerTable) add(h *handler) bool {
+	i, taken := t.search(h.model.digest)
+	if !taken {
+		*t = slices.Insert(*t, i, h)
+	}
+	return !taken
+}
+
+// find returns the handler for a schema, or nil.
+func (t handlerTable) find(schema string) *handler {
+	if i, ok := t.search(schema); ok {
+		return t[i]
+	}
+	return nil
+}
 
 // A Protocol is a set of handlers that an agent includes as one. With rules, it
 // handles the messages that the rules give to the agent's role, all of them and

@@ -31,7 +31,7 @@ func (n *Node) handovers(from identity.Address, sends []outgoing) (given []hando
 			rest = append(rest, e.OutboxEntry)
 			continue
 		}
-		if !taking || e.Message.To == from || to.recovering.Load() || to.lanes.full() ||
+		if !taking || e.Message.To == from || to.recovering.Load() || to.full() ||
 			slices.Contains(later, e.Message.To) || n.deliverer.hasFor(e.Message.To) {
 			later = append(later, e.Message.To)
 			rest = append(rest, e.OutboxEntry)

@@ -68,6 +68,7 @@ type Node struct {
 	dialogues dialogueLocks
 	clock     dueClock
 	taking    atomic.Bool
+	work      context.Context // of handlers; set by start
 
 	background sync.WaitGroup
 
@@ -182,8 +183,9 @@ func (n *Node) Run(ctx context.Context) error {
 
 // start takes up what was left behind by the last run.
 func (n *Node) start(work context.Context) error {
+	n.work = work
 	for _, a := range n.order {
-		a.lanes = newLanes(a.opts.MaxConcurrent, a.opts.MaxWaiting, func(e InboxEntry) time.Duration { return n.handle(work, a, e) })
+		a.lanes.Store(nil)
 		a.recovering.Store(true)
 	}
 	waiting, err := n.opts.Store.Waiting(work)
@@ -210,7 +212,7 @@ func (n *Node) recover(ctx context.Context, a *Agent) {
 	const page = 256
 	var after int64
 	for ctx.Err() == nil {
-		for a.lanes.full() && ctx.Err() == nil {
+		for a.full() && ctx.Err() == nil {
 			time.Sleep(10 * time.Millisecond)
 		}
 		a.feed.Lock()
@@ -227,7 +229,7 @@ func (n *Node) recover(ctx context.Context, a *Agent) {
 			continue
 		}
 		for _, e := range entries {
-			a.lanes.add(e)
+			a.queue().add(e)
 			after = e.Seq
 		}
 	}
@@ -312,8 +314,12 @@ func protect(f func() error) (err error) {
 }
 
 func (n *Node) stopLanes() {
+	none := newLanes(0, 0, nil) // of all agents that have had no message
+	none.stop()
 	for _, a := range n.order {
-		a.lanes.stop()
+		if !a.lanes.CompareAndSwap(nil, none) {
+			a.lanes.Load().stop()
+		}
 	}
 }
 

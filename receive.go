@@ -159,14 +159,14 @@ func (n *Node) fresh(in *incoming) error {
 // words for its sender. Such a message is taken over and answered with an
 // ErrorMessage.
 func (a *Agent) admit(in *incoming) (h *handler, value any, reason string) {
-	h = a.handlers[in.Schema]
+	h = a.handlers.find(in.Schema)
 	switch {
 	case h == nil:
 		return nil, nil, "no handler for the schema " + in.Schema
 	case in.Proof == Unproved && !h.unsigned:
 		return nil, nil, "Message must be sent from verified agent address"
 	}
-	value, err := h.decode(in.Payload, a.opts.Lax)
+	value, err := h.decode(h.model, in.Payload, a.opts.Lax)
 	if err != nil {
 		return nil, nil, "Message does not conform to expected schema: " + err.Error()
 	}
@@ -176,7 +176,7 @@ func (a *Agent) admit(in *incoming) (h *handler, value any, reason string) {
 // keep stores the message and what it must be remembered by, in one commit, and
 // queues it for its handler. repeated says that it was taken over before.
 func (n *Node) keep(ctx context.Context, a *Agent, in *incoming) (repeated bool, err error) {
-	if a.lanes.full() {
+	if a.full() {
 		return false, fault.Errorf(fault.Unavailable, "", "too many messages are waiting for %s", a.name)
 	}
 	if len(a.ruled) > 0 {
@@ -233,7 +233,7 @@ func (n *Node) take(ctx context.Context, a *Agent, b *Batch, d *docket, in *inco
 	b.Inbox = append(b.Inbox, e)
 	return func() {
 		if !a.recovering.Load() {
-			a.lanes.add(e)
+			a.queue().add(e)
 		}
 	}, nil
 }
@@ -250,7 +250,7 @@ func (n *Node) commitInbox(ctx context.Context, a *Agent, b *Batch) error {
 		return nil
 	}
 	for _, e := range b.Inbox {
-		a.lanes.add(e)
+		a.queue().add(e)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ const maxRetries = 5
 // handle runs the handler of a message that is kept. It returns how long to wait
 // before running it again; 0 says that the message is done.
 func (n *Node) handle(ctx context.Context, a *Agent, e InboxEntry) time.Duration {
-	h := a.handlers[e.Message.Schema]
+	h := a.handlers.find(e.Message.Schema)
 	if e.Message.Schema == timeoutSchema {
 		h = a.timeoutHandler()
 	}
@@ -365,7 +365,7 @@ func (a *Agent) turnFor(e InboxEntry) *Turn {
 // invoke decodes the message and calls the handler through the middleware. A
 // panic is an error of this message.
 func (a *Agent) invoke(ctx context.Context, h *handler, t *Turn, e InboxEntry) (reply any, err error) {
-	in, err := h.decode(e.Message.Payload, a.opts.Lax)
+	in, err := h.decode(h.model, e.Message.Payload, a.opts.Lax)
 	if err != nil {
 		return nil, err
 	}
