@@ -1,0 +1,318 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/llm"
+)
+
+func coded(err error) bool { return fault.CodeOf(err) != fault.Internal }
+
+// serve runs a server that behaves badly and returns a model that asks it.
+func serve(t *testing.T, handler http.HandlerFunc, change func(*llm.Config)) *llm.Model {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	config := &llm.Config{BaseURL: server.URL + "/v1", Model: "tiny", APIKey: llm.NewSecret(apiKey), Timeout: 20 * time.Second, Retries: 2, Backoff: time.Millisecond}
+	if change != nil {
+		change(config)
+	}
+	return newModel(t, config)
+}
+
+const apiKey = "sk-nobody-may-see-this"
+
+// Each fault is shown to a plain and to a streaming completion.
+func TestFaultsOfTheServerHaveACodeAndAText(t *testing.T) {
+	answer := func(status int, text string, headers ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i+1 < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	hang := func(before string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, before)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	}
+	impatient := func(c *llm.Config) { c.Timeout = 200 * time.Millisecond }
+	for _, tc := range []struct {
+		name    string
+		handler http.HandlerFunc
+		change  func(*llm.Config)
+		want    fault.Code
+		says    string
+	}{
+		{"nobody listens", nil, func(c *llm.Config) { c.BaseURL = "http://127.0.0.1:1/v1" }, fault.Unavailable, "nothing listens"},
+		{"no such host", nil, func(c *llm.Config) { c.BaseURL = "http://nobody.invalid/v1" }, fault.Unavailable, "the model's server cannot be"},
+		{"silent", hang(""), impatient, fault.Unavailable, "did not answer within 200ms"},
+		{"silent after a beginning", hang(" "), impatient, fault.Unavailable, "did not answer within 200ms"},
+		{"busy", answer(429, `{"error":{"message":"slow down"}}`), nil, fault.Unavailable, "busy"},
+		{"busy for an hour", answer(429, "", "Retry-After", "3600"), nil, fault.Unavailable, "try again in 1h0m0s"},
+		{"failing", answer(500, "oops"), nil, fault.Unavailable, "status 500"},
+		{"a bad gateway", answer(502, "<html>"), nil, fault.Unavailable, "status 502"},
+		{"the key is wrong", answer(401, `{"error":{"message":"Incorrect API key provided: `+apiKey+`"}}`), nil, fault.Forbidden, "API key"},
+		{"no such model", answer(404, `{"error":{"message":"no"}}`), nil, fault.NotFound, `"tiny"`},
+		{"refused", answer(400, `{"error":{"message":"too many words for `+apiKey+`"}}`), nil, fault.Refused, "too many words for [secret]"},
+		{"refused without JSON", answer(422, "no "+apiKey), nil, fault.Refused, "status 422"},
+		{"too long", answer(413, ""), nil, fault.TooLarge, "too long"},
+		{"a page", answer(200, "<html>hello</html>"), nil, "", ""},
+		{"nothing", answer(200, ""), nil, fault.Unavailable, "broke off"},
+		{"no completion", answer(200, `{"object": "list"}`), nil, "", ""},
+		{"a completion without choices", answer(200, "data: {\"choices\":[]}\n\ndata: [DONE]\n\n"), nil, "", ""},
+		{"no end of it", func(w http.ResponseWriter, _ *http.Request) {
+			for range 9 << 10 {
+				_, _ = io.WriteString(w, strings.Repeat(" ", 1<<10))
+			}
+		}, nil, fault.TooLarge, "8388608 bytes"},
+		{"cut", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"hel`)
+		}, nil, fault.Unavailable, "broke off"},
+	} {
+		for _, stream := range []func(string) error{nil, func(string) error { return nil }} {
+			name := tc.name
+			if stream != nil {
+				name += ", streaming"
+			}
+			t.Run(name, func(t *testing.T) {
+				model := serve(t, tc.handler, tc.change)
+				began := time.Now()
+
+				_, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: stream})
+
+				var f *fault.Error
+				if !errors.As(err, &f) || !strings.Contains(f.Text, tc.says) || tc.want != "" && f.Code != tc.want || !coded(err) {
+					t.Fatalf("Complete = %v, want %s and %q", err, tc.want, tc.says)
+				}
+				if strings.Contains(f.Text, "127.0.0.1") {
+					t.Errorf("%q names the server", f.Text)
+				}
+				for e := err; e != nil; e = errors.Unwrap(e) {
+					if strings.Contains(fmt.Sprintf("%v %+v", e, e), apiKey) {
+						t.Errorf("the key is in %v", e)
+					}
+				}
+				if took := time.Since(began); took > 15*time.Second {
+					t.Errorf("took %s", took)
+				}
+			})
+		}
+	}
+}
+
+func TestGarbageIsMalformed(t *testing.T) {
+	for _, body := range []string{"<html>hello</html>", `{"choices": "none"}`, `{"choices": []}`, `[1]`} {
+		model := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }, nil)
+		if _, err := model.Complete(t.Context(), "", "hi", nil); fault.CodeOf(err) != fault.Malformed {
+			t.Errorf("%s: %v, want malformed", body, err)
+		}
+	}
+}
+
+func TestAnErrorInTheMiddleOfAStream(t *testing.T) {
+	model := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n")
+	}, nil)
+	var got string
+	_, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error { got += p; return nil }})
+	if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "out of memory") || got != "a" {
+		t.Errorf("after %q: %v, want unavailable and the reason", got, err)
+	}
+}
+
+// The limit of time is for each piece, not for all of them.
+func TestAStreamMayTakeLongButNotBeSilent(t *testing.T) {
+	model := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for range 5 {
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(200 * time.Millisecond)
+		}
+		<-r.Context().Done()
+	}, func(c *llm.Config) { c.Timeout = 600 * time.Millisecond })
+	var got string
+	_, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error { got += p; return nil }})
+	if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "within 600ms") || got != "aaaaa" {
+		t.Errorf("after %q: %v, want all pieces and then unavailable", got, err)
+	}
+}
+
+func TestACallerWhoGivesUpIsNotKept(t *testing.T) {
+	model := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body); <-r.Context().Done() }, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := model.Complete(ctx, "", "hi", nil); !errors.Is(err, context.Canceled) || !coded(err) {
+		t.Errorf("Complete = %v, want the context's error with a code", err)
+	}
+}
+
+// recorded is a request as the server sees it.
+type recorded struct {
+	Model    string
+	Messages []struct{ Role, Content string }
+	Format   struct {
+		Type   string
+		Schema struct {
+			Name   string
+			Strict bool
+			Schema json.RawMessage
+		} `json:"json_schema"`
+	} `json:"response_format"`
+	MaxTokens   int      `json:"max_tokens"`
+	Temperature *float64 `json:"temperature"`
+	Key         string   `json:"-"`
+}
+
+// script answers requests with the given contents, one after the other, and
+// keeps what was asked.
+func script(t *testing.T, contents ...string) (*llm.Model, func() []recorded) {
+	var mu sync.Mutex
+	var asked []recorded
+	model := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		request := recorded{Key: r.Header.Get("Authorization")}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			t.Error(err)
+		}
+		content, _ := json.Marshal(contents[min(len(asked), len(contents)-1)])
+		asked = append(asked, request)
+		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`, content)
+	}, nil)
+	return model, func() []recorded { mu.Lock(); defer mu.Unlock(); return asked }
+}
+
+// What goes out is what the uAgents example sends.
+func TestTheRequestIsThatOfTheExample(t *testing.T) {
+	model, asked := script(t, `{"city": "Lisbon"}`)
+	half := 0.5
+	schema := json.RawMessage(`{"title":"Location","type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+
+	if _, err := model.Complete(t.Context(), "Be brief.", "hi", &llm.Options{Schema: schema, MaxTokens: 77, Temperature: &half}); err != nil {
+		t.Fatal(err)
+	}
+
+	r := asked()[0]
+	if fmt.Sprint(r.Messages) != "[{system Be brief.} {user hi}]" || r.Model != "tiny" || r.MaxTokens != 77 || *r.Temperature != 0.5 || r.Key != "Bearer "+apiKey {
+		t.Errorf("asked %+v", r)
+	}
+	if f := r.Format; f.Type != "json_schema" || f.Schema.Name != "Location" || f.Schema.Strict || string(f.Schema.Schema) != string(schema) {
+		t.Errorf("response format %+v", f)
+	}
+}
+
+func TestAnAnswerThatDoesNotFitIsAskedForAgainOnce(t *testing.T) {
+	schema := json.RawMessage(`{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}`)
+	t.Run("the second fits", func(t *testing.T) {
+		model, asked := script(t, `{"n": "three"}`, `{"n": 3}`)
+		var usage llm.Usage
+		answer, err := model.Complete(t.Context(), "", "how many?", &llm.Options{Schema: schema, Usage: &usage})
+		if err != nil || answer != `{"n": 3}` {
+			t.Fatalf("Complete = %s (%v)", answer, err)
+		}
+		if len(asked()) != 2 || usage.Total != 10 {
+			t.Fatalf("asked %d times for %d tokens, want 2 and 10", len(asked()), usage.Total)
+		}
+		messages := asked()[1].Messages
+		if last := messages[len(messages)-1]; messages[1].Content != `{"n": "three"}` || !strings.Contains(last.Content, `want "integer"`) {
+			t.Errorf("the second time: %v", messages)
+		}
+	})
+	t.Run("the second does not fit either", func(t *testing.T) {
+		model, asked := script(t, "I think it is three.")
+		_, err := model.Complete(t.Context(), "", "how many?", &llm.Options{Schema: schema})
+		if fault.CodeOf(err) != fault.Malformed || !strings.Contains(err.Error(), "does not fit the schema") || len(asked()) != 2 {
+			t.Errorf("after %d times: %v, want malformed after 2", len(asked()), err)
+		}
+	})
+}
+
+// faults puts a proxy before a real server that does to it what the network and
+// busy servers do.
+func faults(t *testing.T, base string) {
+	real, err := url.Parse(strings.TrimSuffix(base, "/v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(real)
+	pass.FlushInterval = -1
+
+	t.Run("busy twice, then well", func(t *testing.T) {
+		for _, status := range []int{429, 500, 503} {
+			var tries atomic.Int32
+			model := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if tries.Add(1) < 3 {
+					w.WriteHeader(status)
+					return
+				}
+				pass.ServeHTTP(w, r)
+			}, nil)
+			if answer, err := model.Complete(t.Context(), "", "hi", &llm.Options{MaxTokens: 9}); err != nil || answer == "" || tries.Load() != 3 {
+				t.Errorf("%d: %q after %d tries (%v)", status, answer, tries.Load(), err)
+			}
+		}
+	})
+	t.Run("Retry-After is honoured", func(t *testing.T) {
+		var first atomic.Int64
+		var waited time.Duration
+		model := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if first.CompareAndSwap(0, time.Now().UnixNano()) {
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			waited = time.Since(time.Unix(0, first.Load()))
+			pass.ServeHTTP(w, r)
+		}, nil)
+		if _, err := model.Complete(t.Context(), "", "hi", &llm.Options{MaxTokens: 9, Stream: func(string) error { return nil }}); err != nil || waited < time.Second {
+			t.Errorf("came back after %s (%v), want a second", waited, err)
+		}
+	})
+	t.Run("a stream that is cut", func(t *testing.T) {
+		model := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			pass.ServeHTTP(&cutter{ResponseWriter: w, left: 700}, r)
+		}, nil)
+		var got string
+		_, err := model.Complete(t.Context(), "", "hi", &llm.Options{MaxTokens: 60, Stream: func(p string) error { got += p; return nil }})
+		if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "broke off") || got == "" {
+			t.Errorf("after %q: %v, want unavailable, broke off", got, err)
+		}
+	})
+}
+
+// A cutter ends the connection after so many bytes of the body.
+type cutter struct {
+	http.ResponseWriter
+	left int
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	if c.left -= len(p); c.left > 0 {
+		return c.ResponseWriter.Write(p)
+	}
+	_, _ = c.ResponseWriter.Write(p[:len(p)+c.left])
+	_ = http.NewResponseController(c.ResponseWriter).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+func (c *cutter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
