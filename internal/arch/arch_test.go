@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"internal/arch":               {},
 	"internal/cli":                {imports: "*"},
 	"internal/llamatest":          {},
+	"internal/lang/aea":           {imports: "fault internal/lang/syntax spec", pure: true},
 	"internal/lang/diag":          {pure: true},
 	"internal/lang/syntax":        {imports: "internal/lang/diag", pure: true},
 	"internal/lang/verify":        {imports: "spec", pure: true},
