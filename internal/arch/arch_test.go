@@ -62,6 +62,7 @@ var rules = map[string]rule{
 	"protocol/chat":               {imports: "spec"},
 	"protocol/health":             {imports: ". spec"},
 	"protocol/llm":                {imports: ". fault spec"},
+	"quota":                       {imports: ". fault identity spec"},
 	"run":                         {imports: ". directory fault identity keystore store/sqlite transport/parleyhttp"},
 	"spec":                        {imports: "fault internal/pyjson", pure: true},
 	"store/memory":                {imports: ". fault identity"},
