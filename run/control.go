@@ -89,6 +89,7 @@ func (c *control) handler() http.Handler {
 	mux.HandleFunc("POST "+controlPrefix+"send", c.answer(c.send))
 	mux.HandleFunc("POST "+controlPrefix+"ask", c.answer(c.ask))
 	mux.HandleFunc("GET "+controlPrefix+"log", c.answer(c.log))
+	mux.HandleFunc("GET "+controlPrefix+"quota", c.answer(c.quota))
 	mux.HandleFunc("GET "+controlPrefix+"dead", c.answer(c.dead))
 	mux.HandleFunc("POST "+controlPrefix+"dead/{seq}/resend", c.answer(c.resend))
 	mux.HandleFunc("DELETE "+controlPrefix+"dead/{seq}", c.answer(c.drop))

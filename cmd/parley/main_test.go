@@ -11,13 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/quota"
 	"github.com/parley-agents/parley/run"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"parley": main, "greeter": greeter})
+	testscript.Main(m, map[string]func(){"parley": main, "greeter": greeter, "rationed": rationed})
 }
 
 // TestScript runs testdata/script/*.txtar: sessions with the binary, which are
@@ -41,6 +42,21 @@ func greeter() {
 	parley.Handle(a, func(_ context.Context, _ *parley.Turn, in Greet) (Greeting, error) {
 		return Greeting{Text: "Hello, " + in.Name}, nil
 	})
+	run.Main(a)
+}
+
+// rationed is a program with an agent that answers each sender twice an hour.
+func rationed() {
+	type Greet struct {
+		Name string `json:"name"`
+	}
+	a := parley.NewAgent("rationed", nil)
+	limits, err := quota.New(quota.Rules{Default: quota.Rule{Limit: quota.PerHour(2)}})
+	if err != nil {
+		panic(err)
+	}
+	a.Use(limits.Middleware())
+	parley.Handle(a, func(_ context.Context, _ *parley.Turn, in Greet) (Greet, error) { return in, nil })
 	run.Main(a)
 }
 

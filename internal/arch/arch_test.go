@@ -63,7 +63,7 @@ var rules = map[string]rule{
 	"protocol/health":             {imports: ". spec"},
 	"protocol/llm":                {imports: ". fault spec"},
 	"quota":                       {imports: ". fault identity spec"},
-	"run":                         {imports: ". directory fault identity keystore store/sqlite transport/parleyhttp"},
+	"run":                         {imports: ". directory fault identity keystore quota store/sqlite transport/parleyhttp"},
 	"spec":                        {imports: "fault internal/pyjson", pure: true},
 	"store/memory":                {imports: ". fault identity"},
 	"store/sqlite":                {imports: ". fault identity"},
