@@ -70,8 +70,11 @@ func (c *converter) meta() {
 	}
 	for _, list := range [][]spec.Annotation{c.p.PackageAnnotations, c.p.Annotations} {
 		for _, a := range list {
-			if a.Name == "aea" {
+			switch a.Name {
+			case "aea":
 				c.annotation(a.Args)
+			case emptyTypesAnnotation:
+				c.s.emptyTypes = true
 			}
 		}
 	}
@@ -88,12 +91,8 @@ func (c *converter) annotation(args []spec.Arg) {
 	described := false
 	for _, arg := range args {
 		key := arg.Name
-		switch key {
-		case "id":
+		if key == "id" {
 			key = "protocol_specification_id"
-		case "documents":
-			s.emptyTypes = arg.Value == "3"
-			continue
 		}
 		field := s.fields()[key]
 		if field == nil {

@@ -44,6 +44,10 @@ func (s *Specification) Source() []byte {
 	return syntax.Format(file)
 }
 
+// emptyTypesAnnotation marks files that have a document for custom types with none
+// in it.
+const emptyTypesAnnotation = "x_aea.empty_types"
+
 // packageAnnotation writes what only the framework knows. If the keys of the file
 // are not in the usual order, those after the version stand here in theirs.
 func (s *Specification) packageAnnotation() string {
@@ -62,10 +66,11 @@ func (s *Specification) packageAnnotation() string {
 		}
 		args = append(args, name+": "+syntax.Quote(*s.fields()[key]))
 	}
+	annotation := "@aea(" + strings.Join(args, ", ") + ")"
 	if s.emptyTypes {
-		args = append(args, "documents: 3")
+		annotation += "\n@" + emptyTypesAnnotation
 	}
-	return "@aea(" + strings.Join(args, ", ") + ")"
+	return annotation
 }
 
 type sourceWriter struct{ strings.Builder }
@@ -134,6 +139,13 @@ func quoted(name string) string {
 	return "`" + name + "`"
 }
 
+// builtin are the names that the language has given away; a custom type of such a
+// name is written in backticks.
+var builtin = []string{
+	"Any", "Bool", "Bytes", "Date", "DateTime", "Decimal", "Duration", "Float", "Float32", "Float64", "Int", "Int32", "Int64", "Json",
+	"List", "Map", "Null", "Set", "String", "Time", "Tuple", "UInt32", "UInt64", "Uri", "Uuid", "Uuid4",
+}
+
 var scalarSources = map[string]string{"bytes": "Bytes", "int": "Int", "float": "Float", "bool": "Bool", "str": "String"}
 
 // source writes a type in the language.
@@ -144,7 +156,10 @@ func (t typ) source() string {
 	}
 	switch t.shape {
 	case custom:
-		return quoted(t.name)
+		if slices.Contains(builtin, t.name) {
+			return "`" + t.name + "`"
+		}
+		return t.name
 	case setOf:
 		return "Set<" + of[0] + ">"
 	case listOf:
