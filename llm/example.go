@@ -217,7 +217,7 @@ func (g *guess) text(s map[string]any) any {
 	text := map[string]string{
 		"date-time": g.now.UTC().Format(time.RFC3339), "date": g.now.UTC().Format(time.DateOnly), "time": g.now.UTC().Format("15:04:05Z"),
 		"uuid": "00000000-0000-4000-8000-000000000000", "uuid4": "00000000-0000-4000-8000-000000000000", "email": "someone@example.com",
-		"uri": "http://localhost/", "hostname": "localhost", "ipv4": "127.0.0.1", "ipv6": "::1",
+		"uri": "http://example.com/", "hostname": "localhost", "ipv4": "127.0.0.1", "ipv6": "::1",
 	}[format]
 	if pattern, ok := s["pattern"].(string); ok && pattern != "" {
 		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {

@@ -32,18 +32,20 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
-// A Quota enforces rules.
+// A Quota enforces rules. It is made by [New].
 type Quota struct {
+	// Now tells the time, which is time.Now unless somebody sets it before use.
+	Now func() time.Time
+
 	rules atomic.Pointer[Rules]
 	names sync.Map // reflect.Type → messageName
-	now   func() time.Time
 }
 
 type messageName struct{ name, title string }
 
 // New makes a quota. Rules that would have no effect are errors.
 func New(r Rules) (*Quota, error) {
-	q := &Quota{now: time.Now}
+	q := &Quota{Now: time.Now}
 	return q, q.SetRules(r)
 }
 
@@ -97,7 +99,7 @@ func (q *Quota) admit(ctx context.Context, t *parley.Turn, in any) error {
 	if u := ledger[message.name]; u != nil && slices.Contains(u.Turns, turn) {
 		return nil // it is handled again
 	}
-	if !ledger.Add(message.name, *rule.Limit, q.now()) {
+	if !ledger.Add(message.name, *rule.Limit, q.Now()) {
 		return parley.Errorf(fault.Unavailable, "Rate limit exceeded for %s. This handler allows for %d calls per %d minutes. Try again later.",
 			message.title, rule.Limit.MaxRequests, rule.Limit.WindowMinutes)
 	}

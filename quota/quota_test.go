@@ -123,7 +123,7 @@ func limited() quota.Rules {
 func TestTheSeventhMessageOfAnHourIsRefused(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	q := mustNew(t, limited())
-	q.SetClock(func() time.Time { return now })
+	q.Now = func() time.Time { return now }
 	b := newBench(t, memory.New(), q, 2, answer)
 	for i := range 6 {
 		if got := b.ask(0, "hi"); got != "hi" {
