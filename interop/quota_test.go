@@ -119,8 +119,8 @@ func TestQuotaLikeTheLibrary(t *testing.T) {
 	}
 }
 
-// What package quota refuses (its TestFaultU20), the library takes and forgets.
-func TestFaultU20_TheLibraryForgetsAnAccessList(t *testing.T) {
+// What package quota refuses (its TestU20…), the library takes and forgets.
+func TestU20TheLibraryForgetsAnAccessList(t *testing.T) {
 	const program = `
 from uagents.protocol.quota import AccessControlList, RateLimit
 print(RateLimit(window_size_minutes=60, max_requests=6, acl=AccessControlList(default=False)).model_dump())`

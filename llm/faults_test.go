@@ -68,6 +68,7 @@ func TestFaultsOfTheServerHaveACodeAndAText(t *testing.T) {
 		{"silent after a beginning", hang(" "), impatient, fault.Unavailable, "did not answer within 200ms"},
 		{"busy", answer(429, `{"error":{"message":"slow down"}}`), nil, fault.Unavailable, "busy"},
 		{"busy for an hour", answer(429, "", "Retry-After", "3600"), nil, fault.Unavailable, "try again in 1h0m0s"},
+		{"busy until a date", answer(429, "", "Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)), nil, fault.Unavailable, "try again in"},
 		{"failing", answer(500, "oops"), nil, fault.Unavailable, "status 500"},
 		{"a bad gateway", answer(502, "<html>"), nil, fault.Unavailable, "status 502"},
 		{"the key is wrong", answer(401, `{"error":{"message":"Incorrect API key provided: `+apiKey+`"}}`), nil, fault.Forbidden, "API key"},

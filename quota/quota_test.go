@@ -346,9 +346,30 @@ func TestMistakesInRules(t *testing.T) {
 	}
 }
 
+func TestAChangedLimitHoldsAtOnce(t *testing.T) {
+	start := time.Unix(1_700_000_000, 0)
+	ledger := quota.Ledger{}
+	for i, step := range []struct {
+		after time.Duration
+		limit quota.Limit
+		want  bool
+	}{
+		{0, quota.Limit{MaxRequests: 1, WindowMinutes: 1}, true},
+		{1, quota.Limit{MaxRequests: 1, WindowMinutes: 1}, false},
+		{2, quota.Limit{MaxRequests: 2, WindowMinutes: 60}, true},
+		{100, quota.Limit{MaxRequests: 3, WindowMinutes: 60}, true}, // the entry is not dropped after the old minute
+		{101, quota.Limit{MaxRequests: 3, WindowMinutes: 60}, false},
+		{102, quota.Limit{MaxRequests: 3, WindowMinutes: 1}, true},
+	} {
+		if got := ledger.Add("Prompt", step.limit, start.Add(step.after*time.Second)); got != step.want {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
+}
+
 // The Python library ignores an access list that is given to a limit, as public
 // examples do: whoever wrote it believes to be protected.
-func TestFaultU20_UnknownOptionsAreErrors(t *testing.T) {
+func TestU20UnknownOptionsAreErrors(t *testing.T) {
 	for _, text := range []string{
 		`{"messages": {"Prompt": {"limit": {"window_size_minutes": 60, "max_requests": 6, "acl": {"default": false}}}}}`,
 		`{"messages": {"Prompt": {"limit": {"window_size_minutes": 60, "max_requests": 6, "access": {"closed": true}}}}}`,
