@@ -124,7 +124,7 @@ func TestTimeRunsOutAcrossARestart(t *testing.T) {
 // the node sends it.
 func TestTheMessageNamedAfterElseIsSent(t *testing.T) {
 	w := newWorld(t)
-	rules := tradeWithin(t, "Propose", 100*time.Millisecond, "Decline")
+	rules := tradeWithin(t, "Propose", time.Second, "Decline")
 	s := agent(t, "seller")
 	declined := make(chan struct{}, 10)
 	p := parley.NewProtocol(rules)

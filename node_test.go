@@ -84,8 +84,10 @@ func (w *world) start(name string, opts *parley.NodeOptions, agents ...*parley.A
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	for !n.Ready() {
-		time.Sleep(time.Millisecond)
+	for served := false; !served; time.Sleep(time.Millisecond) { // until even nonsense is taken
+		_, err := w.post(name, nil, false)
+		refusal, ok := errors.AsType[*parley.DeliveryError](err)
+		served = !ok || refusal.Code != fault.Unavailable
 	}
 	var once sync.Once
 	stop = func() {
