@@ -188,3 +188,13 @@ func Quote(s string) string {
 	}
 	return string(append(b, '"'))
 }
+
+// TypeText returns a type in one line, without its comments.
+func TypeText(t Type) string {
+	f := flattener{limit: 1 << 20}
+	f.typ(t, true)
+	return string(f.buf)
+}
+
+// LiteralText returns a literal as it is written.
+func LiteralText(l *Literal) string { return string(appendLiteral(nil, l)) }

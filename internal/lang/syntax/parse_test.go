@@ -117,3 +117,11 @@ func TestFormatLosesNothing(t *testing.T) {
 		checkFormat(t, []byte(src))
 	}
 }
+
+func TestAHugeSourceIsRefused(t *testing.T) {
+	_, found := syntax.Parse("x", make([]byte, 9<<20))
+
+	if len(found) != 1 || found[0].Code != "PAR0010" {
+		t.Errorf("found %.200s", found)
+	}
+}

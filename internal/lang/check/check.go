@@ -1,0 +1,180 @@
+// Package check turns parsed sources into protocols: it resolves names and
+// imports, checks types, constraints, defaults and annotations, has the dialogue
+// judged by package verify, and says with a place and a code what is wrong.
+//
+//	result := check.All([]check.Source{{Name: "shop.parley", Text: text}}, check.Options{})
+//	if result.Diagnostics.HasErrors() { … }
+//	for _, p := range result.Protocols { fmt.Println(p.Name, p.Digest()) }
+//
+// A mistake is reported once, at its cause: what rests on something that is
+// wrong is taken as right.
+package check
+
+import (
+	"path"
+
+	"github.com/parley-agents/parley/internal/lang/diag"
+	"github.com/parley-agents/parley/internal/lang/syntax"
+	"github.com/parley-agents/parley/internal/lang/verify"
+	"github.com/parley-agents/parley/spec"
+)
+
+// A Source is a text to check. Its name is a path with slashes.
+type Source struct {
+	Name string
+	Text []byte
+}
+
+// Options say where imports are and what else to check.
+type Options struct {
+	// Load returns the text of a file that is imported. It is asked for the
+	// path relative to the importing file first, then to each of the roots. Nil
+	// finds nothing. Whatever error it returns means that the file is not there.
+	Load  func(name string) ([]byte, error)
+	Roots []string
+
+	// Bounds asks for time limits; see [verify.Options].
+	Bounds bool
+}
+
+// A Result is what a set of sources says.
+type Result struct {
+	Files       []*syntax.File // in the order of the sources
+	Protocols   []*Protocol    // of the sources, in their order
+	Types       []*Type        // declared in the sources outside protocols, in their order
+	Diagnostics diag.List      // in order
+}
+
+// A Protocol is a checked protocol.
+type Protocol struct {
+	Name   string // as declared; that of Spec may be another by @name
+	File   *syntax.File
+	Decl   *syntax.ProtocolDecl
+	Spec   *spec.Protocol
+	Types  []*Type // declared inside, in order
+	Broken bool    // there are errors in it: Spec is not to be relied on
+
+	base      *Protocol
+	converter *scope
+	unclear   bool            // the dialogue cannot be judged
+	solved    map[string]bool // messages whose senders the source does not name
+}
+
+// A Type is a declared type: a record, an enum, a custom type, or whatever an
+// alias stands for.
+type Type struct {
+	Name string
+	File *syntax.File
+	Decl syntax.Item
+	Spec spec.Type
+}
+
+// All checks sources with everything they import.
+func All(sources []Source, options Options) *Result {
+	c := &checker{options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling), enums: make(map[*spec.Enum][]syntax.Item)}
+	for _, s := range sources {
+		name := path.Clean(s.Name)
+		if c.modules[name] == nil {
+			c.add(name, s.Name, s.Text)
+		}
+	}
+	for i := 0; i < len(c.order); i++ { // grows by what is imported
+		c.order[i].imported()
+	}
+	c.cycles()
+	for _, m := range c.order {
+		m.declare()
+	}
+	for _, m := range c.order {
+		m.resolve()
+	}
+	c.deferred()
+	for _, m := range c.order {
+		m.protocolsOf()
+	}
+	result := &Result{}
+	for _, s := range sources {
+		m := c.modules[path.Clean(s.Name)]
+		result.Files = append(result.Files, m.file)
+		for _, d := range m.top.inOrder {
+			result.Types = append(result.Types, d.export())
+		}
+		result.Protocols = append(result.Protocols, m.protocols...)
+	}
+	result.Diagnostics = c.found.Tidy()
+	return result
+}
+
+// File checks one source.
+func File(name string, text []byte, options Options) *Result {
+	return All([]Source{{name, text}}, options)
+}
+
+// checker is the state of one run.
+type checker struct {
+	options Options
+	modules map[string]*module // by cleaned path
+	order   []*module
+	found   diag.List
+	records map[*spec.Record]*filling
+	enums   map[*spec.Enum][]syntax.Item
+	fills   []*filling    // in the order of the sources
+	aliases []*definition // that contain themselves
+	later   []func()      // what needs every record to be filled
+	copied  int           // members copied by spreads
+	pairs   int           // variants compared
+	depth   int           // of aliases that are being resolved
+	size    int           // of the type that is being resolved
+}
+
+func (c *checker) add(path, name string, text []byte) *module {
+	file, found := syntax.Parse(name, text)
+	m := &module{c: c, path: path, file: file}
+	c.modules[path] = m
+	c.order = append(c.order, m)
+	c.found = append(c.found, found...)
+	return m
+}
+
+// deferred fills the records and then runs what waited for that. Both may add
+// to themselves.
+func (c *checker) deferred() {
+	for i := 0; i < len(c.fills); i++ {
+		c.fills[i].fill()
+	}
+	c.endless()
+	for i := 0; i < len(c.later); i++ {
+		c.later[i]()
+	}
+}
+
+func (m *module) report(code string, at syntax.Span, hint, format string, args ...any) {
+	m.c.found = append(m.c.found, diag.New(code, m.file.At(at), hint, format, args...))
+}
+
+// judge lets package verify look at the dialogue and places what it finds.
+func (m *module) judge(p *Protocol) {
+	if p.unclear || !verify.Covers(p.Spec) {
+		return
+	}
+	result := verify.Protocol(p.Spec, verify.Options{Bounds: m.c.options.Bounds})
+	for _, f := range result.Findings {
+		d := diag.New(f.Code, p.place(f.At), f.Hint, "%s", f.Message)
+		p.Broken = p.Broken || d.Severity == diag.Error
+		m.c.found = append(m.c.found, d)
+	}
+	p.setSenders(result.Senders)
+}
+
+// setSenders completes who sends what, so that each role's manifest holds what
+// that role receives.
+func (p *Protocol) setSenders(senders map[string][]string) {
+	p.solved = make(map[string]bool)
+	for i := range p.Spec.Messages {
+		msg := &p.Spec.Messages[i]
+		if from := senders[msg.Name]; msg.From == nil && len(from) > 0 && len(from) < len(p.Spec.Roles) {
+			msg.From = from
+			p.solved[msg.Name] = true
+		}
+	}
+}
