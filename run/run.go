@@ -39,6 +39,8 @@ type Options struct {
 	Endpoint string                      // URL under which peers reach the node; default made from Listen
 	Resolve  map[identity.Address]string // addresses whose URLs are known
 	Almanac  string                      // base URL of an Almanac that knows other agents, and is told about these
+	CertFile string                      // PEM files that make the node speak HTTPS, both or none
+	KeyFile  string
 	Logger   *slog.Logger
 	Output   io.Writer // where the addresses are printed; default none
 
@@ -77,6 +79,8 @@ func parseFlags(args []string) (*Options, error) {
 	flags.StringVar(&o.Listen, "listen", defaultListen, "`host:port` to take messages on")
 	flags.StringVar(&o.Endpoint, "endpoint", "", "`URL` under which peers reach this node (default made from -listen)")
 	flags.StringVar(&o.Almanac, "almanac", "", "base `URL` of an Almanac that knows other agents, and is told about these")
+	flags.StringVar(&o.CertFile, "tls-cert", "", "PEM `file` with the certificate to speak HTTPS with")
+	flags.StringVar(&o.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	flags.Func("resolve", "`ADDRESS=URL` of a peer; may be repeated", func(text string) error {
 		address, url, ok := strings.Cut(text, "=")
 		if !ok {
@@ -182,7 +186,9 @@ func (o *Options) defaults() {
 
 // assemble wires a node to its store, its transport and what it resolves with.
 func assemble(o *Options, store parley.Store, almanac *lateHandler) (*parley.Node, *parleyhttp.Transport, error) {
-	transport, err := parleyhttp.New(&parleyhttp.Options{Listen: o.Listen, Logger: o.Logger, Handlers: almanac.mounts()})
+	transport, err := parleyhttp.New(&parleyhttp.Options{
+		Listen: o.Listen, CertFile: o.CertFile, KeyFile: o.KeyFile, Logger: o.Logger, Handlers: almanac.mounts(),
+	})
 	if err != nil {
 		return nil, nil, err
 	}
