@@ -54,6 +54,7 @@ var rules = map[string]rule{
 	"internal/lang/check":         {imports: "internal/lang/diag internal/lang/syntax internal/lang/verify internal/pyjson spec", pure: true},
 	"internal/lang/diag":          {pure: true},
 	"internal/lang/syntax":        {imports: "internal/lang/diag", pure: true},
+	"internal/lang/uagents":       {imports: "internal/lang/check internal/lang/diag internal/lang/syntax internal/lang/verify spec", pure: true},
 	"internal/lang/verify":        {imports: "spec", pure: true},
 	"internal/pyjson":             {imports: "fault", pure: true},
 	"internal/vectors":            {},
