@@ -457,14 +457,18 @@ func (r *Receipt) Wait(ctx context.Context) error {
 	}
 }
 
-// Send sends a message from outside a handler. It returns when the message is
-// stored; the receipt tells what becomes of it.
+// Send sends a message from outside a handler, in a session of its own. It returns
+// when the message is stored; the receipt tells what becomes of it.
 func (a *Agent) Send(ctx context.Context, to identity.Address, msg any) (*Receipt, error) {
+	return a.SendIn(ctx, newSession(), to, msg)
+}
+
+// SendIn is Send in a session, a UUID, that others may have spoken in.
+func (a *Agent) SendIn(ctx context.Context, session string, to identity.Address, msg any) (*Receipt, error) {
 	if a.node == nil {
 		return nil, errors.New("the agent is in no node yet")
 	}
-	session := newSession()
-	t := a.newTurn("send/"+session, session)
+	t := a.newTurn("send/"+newSession(), session)
 	e, err := t.add(to, msg, session, "")
 	if err != nil {
 		return nil, err

@@ -39,7 +39,25 @@ func Confirm[In, Receipt any](f func(In) Receipt) HandlerOption {
 			h.mistake = err
 			return
 		}
-		h.replies = append(h.replies[:len(h.replies):len(h.replies)], receipt)
+		h.receipt = receipt
+	}
+}
+
+// Mend lets f correct the JSON of messages before it is read, and has it read as
+// generously as Python agents do. f is called more than once for a message and must
+// give the same each time.
+func Mend(f func(payload []byte) ([]byte, error)) HandlerOption {
+	return func(h *handler) { h.mend = f }
+}
+
+// Together registers a handler in several protocols that one agent includes.
+func Together(protocols ...*Protocol) Handlers { return together(protocols) }
+
+type together []*Protocol
+
+func (all together) register(h *handler, err error) {
+	for _, p := range all {
+		p.register(h, err)
 	}
 }
 
@@ -51,6 +69,8 @@ type handler struct {
 	mistake  error
 	bare     bool          // without middleware
 	confirm  func(any) any // makes the receipt
+	receipt  *model        // of the receipt, or nil
+	mend     func(payload []byte) ([]byte, error)
 	run      HandlerFunc
 	decode   func(m *model, payload []byte, lax bool) (any, error)
 }
@@ -100,6 +120,18 @@ func decode[In any](m *model, payload []byte, lax bool) (any, error) {
 	return in, err
 }
 
+// read decodes a message for the handler.
+func (h *handler) read(payload []byte, lax bool) (any, error) {
+	if h.mend != nil {
+		mended, err := h.mend(payload)
+		if err != nil {
+			return nil, err
+		}
+		payload, lax = mended, true
+	}
+	return h.decode(h.model, payload, lax)
+}
+
 func (a *Agent) register(h *handler, err error) {
 	if err != nil {
 		a.mistakes = append(a.mistakes, err)
@@ -116,13 +148,14 @@ func (t handlerTable) search(schema string) (int, bool) {
 	return slices.BinarySearchFunc(t, schema, func(h *handler, schema string) int { return strings.Compare(h.model.digest, schema) })
 }
 
-// add reports whether there was none for the same schema.
+// add reports whether there was no other for the same schema.
 func (t *handlerTable) add(h *handler) bool {
 	i, taken := t.search(h.model.digest)
-	if !taken {
-		*t = slices.Insert(*t, i, h)
+	if taken {
+		return (*t)[i] == h
 	}
-	return !taken
+	*t = slices.Insert(*t, i, h)
+	return true
 }
 
 // find returns the handler for a schema, or nil.
@@ -174,6 +207,9 @@ func (p *Protocol) note(h *handler) {
 	rule := spec.Rule{Message: add(h.model)}
 	for _, reply := range h.replies {
 		rule.Replies = append(rule.Replies, add(reply))
+	}
+	if h.receipt != nil {
+		rule.Replies = append(rule.Replies, add(h.receipt))
 	}
 	if p.rules.Rule(rule.Message) == nil {
 		p.rules.Rules = append(p.rules.Rules, rule)

@@ -166,7 +166,7 @@ func (a *Agent) admit(in *incoming) (h *handler, value any, reason string) {
 	case in.Proof == Unproved && !h.unsigned:
 		return nil, nil, "Message must be sent from verified agent address"
 	}
-	value, err := h.decode(h.model, in.Payload, a.opts.Lax)
+	value, err := h.read(in.Payload, a.opts.Lax)
 	if err != nil {
 		return nil, nil, "Message does not conform to expected schema: " + err.Error()
 	}
@@ -365,7 +365,7 @@ func (a *Agent) turnFor(e InboxEntry) *Turn {
 // invoke decodes the message and calls the handler through the middleware. A
 // panic is an error of this message.
 func (a *Agent) invoke(ctx context.Context, h *handler, t *Turn, e InboxEntry) (reply any, err error) {
-	in, err := h.decode(h.model, e.Message.Payload, a.opts.Lax)
+	in, err := h.read(e.Message.Payload, a.opts.Lax)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
@@ -137,6 +139,7 @@ func (c *control) listAgents(*http.Request) (any, error) {
 type Request struct {
 	From    string // name or address of an agent of the node; "" is the first
 	To      identity.Address
+	Session string // in which it is sent; "" is a new one
 	Schema  string
 	Payload json.RawMessage
 	Timeout time.Duration // how long to wait for the delivery or the reply
@@ -145,6 +148,7 @@ type Request struct {
 // A Reply is what came of a [Request].
 type Reply struct {
 	ID      string          `json:"id,omitempty"`
+	Session string          `json:"session,omitempty"`
 	State   string          `json:"state,omitempty"` // stored or delivered, for a message that was sent
 	Schema  string          `json:"schema,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
@@ -172,11 +176,15 @@ func (c *control) send(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := a.Send(r.Context(), request.To, parley.Raw{Schema: request.Schema, Payload: request.Payload})
+	session := request.Session
+	if session == "" {
+		session = uuid.NewString()
+	}
+	receipt, err := a.SendIn(r.Context(), session, request.To, parley.Raw{Schema: request.Schema, Payload: request.Payload})
 	if err != nil {
 		return nil, err
 	}
-	reply := &Reply{ID: receipt.ID, State: "stored"}
+	reply := &Reply{ID: receipt.ID, Session: session, State: "stored"}
 	if request.Timeout <= 0 {
 		return reply, nil
 	}
