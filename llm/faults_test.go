@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-agents/parley/fault"
@@ -141,21 +142,56 @@ func TestAnErrorInTheMiddleOfAStream(t *testing.T) {
 	}
 }
 
-// The limit of time is for each piece, not for all of them.
-func TestAStreamMayTakeLongButNotBeSilent(t *testing.T) {
-	model := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		for range 5 {
-			_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(200 * time.Millisecond)
+// A slow backend gives a piece every 50 s, five times, and is silent then.
+type slow struct{}
+
+func (slow) String() string              { return "slow" }
+func (slow) Check(context.Context) error { return nil }
+func (slow) Generate(ctx context.Context, _ *llm.Request, stream func(string) error) (*llm.Answer, error) {
+	for range 5 {
+		select {
+		case <-time.After(50 * time.Second):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		<-r.Context().Done()
-	}, func(c *llm.Config) { c.Timeout = 600 * time.Millisecond })
-	var got string
-	_, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error { got += p; return nil }})
-	if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "within 600ms") || got != "aaaaa" {
-		t.Errorf("after %q: %v, want all pieces and then unavailable", got, err)
+		if stream != nil {
+			if err := stream("a"); err != nil {
+				return nil, err
+			}
+		}
 	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// The limit of time is for each piece, and the reader's time is not the model's.
+func TestAStreamMayTakeLongButNotBeSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llm.NewModel(slow{}) // with a minute
+		var got string
+		began := time.Now()
+		_, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error {
+			got += p
+			time.Sleep(2 * time.Minute)
+			return nil
+		}})
+		if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "within 1m0s") || got != "aaaaa" {
+			t.Errorf("after %q: %v, want all pieces and then unavailable", got, err)
+		}
+		if took := time.Since(began); took != 5*(50*time.Second+2*time.Minute)+time.Minute {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+func TestWithoutStreamTheWholeAnswerHasTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := llm.NewModel(slow{}).Complete(t.Context(), "", "hi", &llm.Options{Timeout: 70 * time.Second})
+		if fault.CodeOf(err) != fault.Unavailable || time.Since(began) != 70*time.Second {
+			t.Errorf("after %s: %v, want unavailable after 1m10s", time.Since(began), err)
+		}
+	})
 }
 
 func TestACallerWhoGivesUpIsNotKept(t *testing.T) {
@@ -317,3 +353,34 @@ func (c *cutter) Write(p []byte) (int, error) {
 }
 
 func (c *cutter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// FuzzAnswers has a server answer with any bytes, plain and streaming: there is
+// an answer or an error with a code, and no key in it.
+func FuzzAnswers(f *testing.F) {
+	f.Add(200, []byte(`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"total_tokens":1}}`))
+	f.Add(200, []byte("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))
+	f.Add(200, []byte(": ping\n\ndata: {\"error\":{\"message\":[\"a\"],\"code\":{}}}\n\n"))
+	f.Add(400, []byte(`{"error":{"message":"`+apiKey+`"}}`))
+	f.Add(429, []byte("\x00"))
+	var body atomic.Pointer[[]byte]
+	var status atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		_, _ = w.Write(*body.Load())
+	}))
+	f.Cleanup(server.Close)
+	model, err := llm.New(&llm.Config{BaseURL: server.URL, APIKey: llm.NewSecret(apiKey), Retries: -1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, code int, bytes []byte) {
+		status.Store(int32(200 + max(code, -code)%400))
+		body.Store(&bytes)
+		for _, stream := range []func(string) error{nil, func(string) error { return nil }} {
+			_, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: stream})
+			if err != nil && (!coded(err) || strings.Contains(err.Error(), apiKey)) {
+				t.Errorf("%d %q: %v", code, bytes, err)
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -89,7 +90,8 @@ func (o offline) say(messages []Message) string {
 		}
 	case hearClock.MatchString(prompt):
 		word := strings.ToLower(hearClock.FindString(prompt))
-		return "The " + word + ": " + o.now().AddDate(0, 0, days[word]).Format("Monday, 2006-01-02, 15:04:05 MST.")
+		layout := map[string]string{"time": "Monday, 2006-01-02, 15:04:05 MST"}[word]
+		return strings.ToUpper(word[:1]) + word[1:] + ": " + o.now().AddDate(0, 0, days[word]).Format(cmp.Or(layout, "Monday, 2006-01-02")) + "."
 	case hearSum.MatchString(prompt) && len(prompt) < 200 && !strings.Contains(prompt, "//"):
 		if sum, err := parser.ParseExpr(hearSum.FindString(prompt)); err == nil && evaluate(sum).Kind() == constant.Float {
 			value := evaluate(sum)
