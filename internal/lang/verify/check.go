@@ -9,7 +9,7 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
-// stateTimeout is the end state that every protocol with a time limit has.
+// stateTimeout is the end state that every dialogue with a time limit has.
 const stateTimeout = "timeout"
 
 func (m *machine) report(code string, at Place, trace []Move, hint, format string, args ...any) {
@@ -62,9 +62,10 @@ func (m *machine) lacksReply(n *node) bool {
 // ends asks that the end states which the dialogue speaks of exist.
 func (m *machine) ends() {
 	states := m.Dialogue.EndStates
+	timed := m.Dialogue.Timeout > 0 || slices.ContainsFunc(m.nodes, func(n node) bool { return n.within > 0 })
 	hint := "end states are: " + strings.Join(states, ", ")
 	for i, o := range m.Dialogue.Outcomes {
-		if o.State == "" || o.State == stateTimeout || slices.Contains(states, o.State) {
+		if o.State == "" || o.State == stateTimeout && timed || slices.Contains(states, o.State) {
 			continue
 		}
 		h := hint

@@ -17,7 +17,7 @@ func (m *machine) wrongSenders() {
 	for _, i := range m.first {
 		n := &m.nodes[i]
 		if m.openers[i]&n.from == 0 && n.from != 0 {
-			m.report("PAR2120", Place{Element: Initiates, Message: n.Name}, nil, "",
+			m.report("PAR2120", Place{Element: Initiates, Message: n.Name}, nil, fmt.Sprintf("change the `from` of '%s' or the `by` here", n.Name),
 				"'%s' must be sent by %s here (initiates) but is declared from %s", n.Name, m.names(m.openers[i]), m.names(n.from))
 		}
 	}
@@ -41,10 +41,10 @@ func (m *machine) wrongSenders() {
 
 func (m *machine) wrongSender(c config, reply int) {
 	n, r := &m.nodes[c.message], &m.nodes[reply]
-	must, hint := n.by, ""
+	must, hint := n.by, fmt.Sprintf("change the `from` of '%s' or the `by` of this rule", r.Name)
 	if must == 0 {
 		must = only(c.by.other())
-		hint = fmt.Sprintf("let %s send it, or say who answers: `%s -> [...] by %s`", m.names(must), n.Name, m.roles[c.by])
+		hint = fmt.Sprintf("declare it `from %s`", m.roles[c.by.other()])
 	}
 	trace := append(m.trace(c), m.move(config{reply, c.by}))
 	m.report("PAR2120", Place{Element: Reply, Message: n.Name, Reply: r.Name}, trace, hint,

@@ -264,7 +264,16 @@ var cases = []verdict{
 		ends done
 		outcome lots: yes`,
 		want: "PAR2107 outcome 'lots' is not an end state"},
-	{name: "2107 timeout is always an end state", protocol: `
+	{name: "2107 without a time limit nothing times out", protocol: `
+		ask request
+		yes response
+		start ask by a
+		ask -> yes
+		yes ->
+		terminates yes
+		outcome timeout: yes`,
+		want: "PAR2107 outcome 'timeout' is not an end state"},
+	{name: "2107 with one there is the end state timeout", protocol: `
 		ask request
 		yes response
 		start ask by a
