@@ -88,10 +88,12 @@ func All(sources []Source, options Options) *Result {
 	for _, m := range c.order {
 		m.resolve()
 	}
+	c.fill()
 	c.deferred()
 	for _, m := range c.order {
 		m.protocolsOf()
 	}
+	c.deferred()
 	result := &Result{}
 	for _, s := range sources {
 		m := c.modules[path.Clean(s.Name)]
@@ -136,15 +138,22 @@ func (c *checker) add(path, name string, text []byte) *module {
 	return m
 }
 
-// deferred fills the records and then runs what waited for that. Both may add
-// to themselves.
-func (c *checker) deferred() {
+// fill gives all records their fields; some have records inside.
+func (c *checker) fill() {
 	for i := 0; i < len(c.fills); i++ {
 		c.fills[i].fill()
 	}
 	c.endless()
-	for i := 0; i < len(c.later); i++ {
-		c.later[i]()
+}
+
+// deferred runs what waited for all records to be filled.
+func (c *checker) deferred() {
+	for len(c.later) > 0 {
+		now := c.later
+		c.later = nil
+		for _, f := range now {
+			f()
+		}
 	}
 }
 

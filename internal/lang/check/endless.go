@@ -17,7 +17,7 @@ func (c *checker) endless() {
 	for _, d := range c.aliases {
 		g.visit(d.alias)
 	}
-	told := make(map[spec.Type]bool)
+	told := make(map[spec.Type]bool) // what was told of, with all that hangs on it
 	for _, f := range c.fills {
 		r := f.record
 		if g.finite[r] || !g.circular(r, told) {
@@ -137,7 +137,7 @@ func (g *grounding) circular(start spec.Type, told map[spec.Type]bool) bool {
 				found = true
 				return true
 			}
-			if !seen[next] && len(seen) < maxCircle {
+			if !seen[next] && !told[next] && len(seen) < maxCircle {
 				seen[next] = true
 				if walk(next) {
 					way = append(way, next)

@@ -16,7 +16,6 @@ func (m *module) protocolsOf() {
 	for _, p := range m.protocols {
 		m.protocol(p)
 	}
-	m.c.deferred()
 }
 
 // protocol makes the data of a protocol once.

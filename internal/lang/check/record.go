@@ -63,6 +63,7 @@ func (f *filling) field(d *syntax.Field, seen map[string]bool) {
 	field.Alias, _ = argText(a, "uagents", "alias")
 	field.Title, _ = argText(a, "uagents", "title")
 	field.Untitled = argTrue(a, "uagents", "untitled")
+	field.Keywords = keywords(a)
 	typ := d.Type
 	if o, ok := typ.(*syntax.Optional); ok {
 		field.Optional = true
@@ -103,9 +104,9 @@ func (f *filling) field(d *syntax.Field, seen map[string]bool) {
 
 func (f *filling) setDefault(index int, d *syntax.Field) {
 	field := &f.record.Fields[index]
-	field.Default = ""
 	v, problem := f.scope.value(d.Default, field.Type, field.Optional || field.Nullable)
 	if problem != "" {
+		field.Default = ""
 		f.scope.m.report("PAR1005", d.Default.Span, "", "default %s %s", literalText(d.Default), problem)
 		return
 	}

@@ -254,6 +254,7 @@ func (s *scope) record(t *syntax.Record, r *spec.Record, a []spec.Annotation) sp
 	r.Title, _ = argText(a, "uagents", "title")
 	r.Key, _ = argText(a, "uagents", "key")
 	r.Closed = argTrue(a, "uagents", "closed")
+	r.Keywords = keywords(a)
 	f := &filling{scope: s, record: r, source: t}
 	s.m.c.records[r] = f
 	s.m.c.fills = append(s.m.c.fills, f)
@@ -269,6 +270,7 @@ func (s *scope) enum(d *syntax.EnumDecl) spec.Type {
 	}
 	e.Title, _ = argText(a, "uagents", "title")
 	e.Key, _ = argText(a, "uagents", "key")
+	e.Keywords = keywords(a)
 	mixin, _ := argText(a, "uagents", "enum")
 	switch mixin {
 	case "str":

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/parley-agents/parley/internal/lang/syntax"
 	"github.com/parley-agents/parley/spec"
@@ -268,45 +267,4 @@ func literalsDiffer(a, b *spec.Record) bool {
 		}
 	}
 	return false
-}
-
-// text returns the only argument of an annotation, which is a string.
-func text(list []spec.Annotation, name string) (string, bool) {
-	for _, a := range list {
-		if a.Name == name && len(a.Args) == 1 && a.Args[0].Name == "" {
-			return unquoted(a.Args[0].Value)
-		}
-	}
-	return "", false
-}
-
-// argText returns a named argument that is a string.
-func argText(list []spec.Annotation, name, arg string) (string, bool) {
-	for _, a := range list {
-		for _, v := range a.Args {
-			if a.Name == name && v.Name == arg {
-				return unquoted(v.Value)
-			}
-		}
-	}
-	return "", false
-}
-
-func argTrue(list []spec.Annotation, name, arg string) bool {
-	for _, a := range list {
-		for _, v := range a.Args {
-			if a.Name == name && v.Name == arg && v.Value == "true" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func unquoted(v spec.JSON) (string, bool) {
-	if !strings.HasPrefix(string(v), `"`) {
-		return "", false
-	}
-	s, err := parseText(v)
-	return s, err == nil
 }

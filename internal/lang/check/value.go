@@ -379,8 +379,3 @@ func fitText(s string, t *spec.Scalar, not string) string {
 	}
 	return ""
 }
-
-func parseText(v spec.JSON) (string, error) {
-	parsed, err := pyjson.Parse([]byte(v), nil)
-	return parsed.Text, err
-}
