@@ -12,6 +12,7 @@ package check
 
 import (
 	"path"
+	"slices"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
 	"github.com/parley-agents/parley/internal/lang/syntax"
@@ -52,7 +53,7 @@ type Protocol struct {
 	Decl   *syntax.ProtocolDecl
 	Spec   *spec.Protocol
 	Types  []*Type // declared inside, in order
-	Broken bool    // there are errors in it: Spec is not to be relied on
+	Broken bool    // there are errors in what it is made of: Spec is not to be relied on
 
 	base      *Protocol
 	converter *scope
@@ -94,6 +95,7 @@ func All(sources []Source, options Options) *Result {
 		m.protocolsOf()
 	}
 	c.deferred()
+	c.mark()
 	result := &Result{}
 	for _, s := range sources {
 		m := c.modules[path.Clean(s.Name)]
@@ -157,8 +159,43 @@ func (c *checker) deferred() {
 	}
 }
 
+// mark tells the protocols that rest on a file with errors.
+func (c *checker) mark() {
+	bad := make(map[string]bool)
+	for _, d := range c.found {
+		bad[d.Span.File] = bad[d.Span.File] || d.Severity == diag.Error
+	}
+	for _, m := range c.order {
+		seen := make(map[*module]bool)
+		var rests func(o *module) bool
+		rests = func(o *module) bool {
+			if seen[o] {
+				return false
+			}
+			seen[o] = true
+			return bad[o.file.Name] || slices.ContainsFunc(o.imports, func(im importOf) bool { return rests(im.module) })
+		}
+		if broken := rests(m); broken {
+			for _, p := range m.protocols {
+				p.Broken = true
+			}
+		}
+	}
+}
+
 func (m *module) report(code string, at syntax.Span, hint, format string, args ...any) {
+	if m.full(code) {
+		return
+	}
 	m.c.found = append(m.c.found, diag.New(code, m.file.At(at), hint, format, args...))
+}
+
+// full counts what is said about a file, by how bad it is, and reports whether
+// it was enough. Errors are never crowded out by others.
+func (m *module) full(code string) bool {
+	info, _ := diag.Lookup(code)
+	m.said[info.Severity]++
+	return m.said[info.Severity] > 2*diag.MaxPerFile
 }
 
 // judge lets package verify look at the dialogue and places what it finds.
@@ -168,9 +205,7 @@ func (m *module) judge(p *Protocol) {
 	}
 	result := verify.Protocol(p.Spec, verify.Options{Bounds: m.c.options.Bounds})
 	for _, f := range result.Findings {
-		d := diag.New(f.Code, p.place(f.At), f.Hint, "%s", f.Message)
-		p.Broken = p.Broken || d.Severity == diag.Error
-		m.c.found = append(m.c.found, d)
+		m.c.found = append(m.c.found, diag.New(f.Code, p.place(f.At), f.Hint, "%s", f.Message))
 	}
 	p.setSenders(result.Senders)
 }

@@ -20,7 +20,8 @@ type module struct {
 	traits  map[string]*syntax.AnnotationDecl
 
 	protocols []*Protocol
-	anonymous map[string]int // names of records without one
+	anonymous map[string]int     // names of records without one
+	said      [diag.Note + 1]int // how much, by severity
 }
 
 type importOf struct {
@@ -352,6 +353,9 @@ func (im importOf) names(q *syntax.QName) bool {
 
 // nearName returns a hint for a type that is not known.
 func (s *scope) nearName(name string) string {
+	if s.m.said[diag.Error] > 2*diag.MaxPerFile {
+		return "" // nobody will see it
+	}
 	known := append([]string(nil), builtinNames...)
 	for at := s; at != nil; at = at.outer {
 		for _, d := range at.inOrder {

@@ -12,11 +12,12 @@ func nearest(written string, known []string) string { return diag.DidYouMean(wri
 // in one that it extends.
 func (p *Protocol) place(at verify.Place) diag.Span {
 	for from := p; from != nil; from = from.base {
-		if span, ok := from.find(at); ok {
-			return from.File.At(span)
+		own := at
+		if from.base != nil && from.base.Spec.Dialogue != nil {
+			own.Index -= len(from.base.Spec.Dialogue.Outcomes) // those come first
 		}
-		if at.Element == verify.Outcome && from.base != nil {
-			at.Index -= len(from.base.Spec.Dialogue.Outcomes)
+		if span, ok := from.find(own); ok {
+			return from.File.At(span)
 		}
 	}
 	return p.File.At(p.Decl.Name.Span)

@@ -23,7 +23,6 @@ func (m *module) protocol(p *Protocol) {
 	if p.Spec != nil {
 		return
 	}
-	errors := len(m.c.found)
 	p.Spec = &spec.Protocol{Name: p.Name, Doc: p.Decl.Doc()}
 	p.unclear = p.Decl.Broken
 	w := &protocolWriter{module: m, Protocol: p}
@@ -31,10 +30,6 @@ func (m *module) protocol(p *Protocol) {
 	w.inherit()
 	w.items()
 	w.finish()
-	for _, d := range m.c.found[errors:] {
-		p.Broken = p.Broken || d.Severity == diag.Error && d.Span.File == m.file.Name
-	}
-	p.Broken = p.Broken || p.Decl.Broken || w.wrongTypes()
 	m.judge(p)
 }
 
@@ -278,9 +273,4 @@ func (w *protocolWriter) duration(l *syntax.Literal) time.Duration {
 		w.report("PAR2008", l.Span, "leave it out if there is none", "a time limit must be longer than 0")
 	}
 	return d
-}
-
-// wrongTypes reports whether a message has no content that could be resolved.
-func (w *protocolWriter) wrongTypes() bool {
-	return slices.ContainsFunc(w.Spec.Messages, func(m spec.Message) bool { return m.Body == nil })
 }

@@ -12,6 +12,7 @@ import (
 func (s *scope) union(t *syntax.Union, name string) spec.Type {
 	m := s.m
 	var variants []variant
+	var literals *joined // the last variant, if it is made of literals
 	failed := false
 	for i, v := range t.Variants {
 		inner := name
@@ -24,11 +25,16 @@ func (s *scope) union(t *syntax.Union, name string) spec.Type {
 			continue
 		}
 		for _, flat := range flatten(typ) {
-			if l, ok := flat.(*spec.Literal); ok && len(variants) > 0 {
-				if last, ok := variants[len(variants)-1].typ.(*spec.Literal); ok {
-					variants[len(variants)-1].typ = join(last, l)
+			if l, ok := flat.(*spec.Literal); ok {
+				if literals != nil {
+					literals.add(l.Values)
 					continue
 				}
+				literals = &joined{literal: &spec.Literal{}, seen: make(map[spec.JSON]bool)}
+				literals.add(l.Values)
+				flat = literals.literal
+			} else {
+				literals = nil
 			}
 			if !slices.ContainsFunc(variants, func(o variant) bool { return same(o.typ, flat) }) {
 				variants = append(variants, variant{flat, i + 1})
@@ -82,14 +88,19 @@ func same(a, b spec.Type) bool {
 	return a == b
 }
 
-func join(a, b *spec.Literal) *spec.Literal {
-	joined := &spec.Literal{Values: slices.Clone(a.Values)}
-	for _, v := range b.Values {
-		if !slices.Contains(joined.Values, v) {
-			joined.Values = append(joined.Values, v)
+// joined collects literals that stand side by side.
+type joined struct {
+	literal *spec.Literal
+	seen    map[spec.JSON]bool
+}
+
+func (j *joined) add(values []spec.JSON) {
+	for _, v := range values {
+		if !j.seen[v] {
+			j.seen[v] = true
+			j.literal.Values = append(j.literal.Values, v)
 		}
 	}
-	return joined
 }
 
 // withoutNull takes null out of the type of a field, where it has a place of its

@@ -83,7 +83,7 @@ const MaxPerFile = 100
 type List []Diagnostic
 
 // Tidy returns the list in the order of files and places, without repetitions
-// and with at most [MaxPerFile] entries for each file.
+// and with at most [MaxPerFile] entries for each file, errors before others.
 func (l List) Tidy() List {
 	sorted := slices.Clone(l)
 	slices.SortStableFunc(sorted, func(a, b Diagnostic) int {
@@ -98,17 +98,41 @@ func (l List) Tidy() List {
 	sorted = slices.CompactFunc(sorted, func(a, b Diagnostic) bool {
 		return a.Code == b.Code && a.Span == b.Span && a.Message == b.Message
 	})
-	tidy, inFile := sorted[:0], 0
-	for i, d := range sorted {
-		if i > 0 && d.Span.File != tidy[len(tidy)-1].Span.File {
-			inFile = 0
+	var tidy List
+	for from := 0; from < len(sorted); {
+		to := from
+		for to < len(sorted) && sorted[to].Span.File == sorted[from].Span.File {
+			to++
 		}
-		if inFile++; inFile > MaxPerFile {
-			continue
-		}
-		tidy = append(tidy, d)
+		tidy = append(tidy, shorten(sorted[from:to])...)
+		from = to
 	}
 	return tidy
+}
+
+// shorten cuts the list of one file. What is worst stays.
+func shorten(list List) List {
+	if len(list) <= MaxPerFile {
+		return list
+	}
+	var kept [Note + 1]int
+	left := MaxPerFile
+	for severity := Error; severity <= Note; severity++ {
+		for _, d := range list {
+			if d.Severity == severity && left > 0 {
+				kept[severity]++
+				left--
+			}
+		}
+	}
+	var short List
+	for _, d := range list {
+		if kept[d.Severity] > 0 {
+			kept[d.Severity]--
+			short = append(short, d)
+		}
+	}
+	return short
 }
 
 // HasErrors reports whether any diagnostic is an error.

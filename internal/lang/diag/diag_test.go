@@ -41,6 +41,23 @@ func TestAFileFullOfMistakesIsCut(t *testing.T) {
 	}
 }
 
+func TestAnErrorIsNotLostAmongWarnings(t *testing.T) {
+	var found diag.List
+	for i := range 2 * diag.MaxPerFile {
+		code := "PAR2007"
+		if i == 2*diag.MaxPerFile-1 {
+			code = "PAR2002"
+		}
+		found = append(found, diag.New(code, diag.Span{File: "x", Start: diag.Pos{Offset: i, Line: i + 1, Column: 1}}, "", "text"))
+	}
+
+	tidy := found.Tidy()
+
+	if len(tidy) != diag.MaxPerFile || !tidy.HasErrors() || tidy[0].Code != "PAR2007" {
+		t.Errorf("%d left, errors %t", len(tidy), tidy.HasErrors())
+	}
+}
+
 func TestNearest(t *testing.T) {
 	known := []string{"String", "Int", "description", "request", "response"}
 	for written, want := range map[string]string{

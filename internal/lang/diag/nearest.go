@@ -11,17 +11,20 @@ func DidYouMean(written string, known []string) string {
 	return ""
 }
 
+// longest is how many letters of a name are compared. Nobody means a name that
+// is longer, and it keeps the cost bounded.
+const longest = 64
+
 // Nearest returns the known name that the written one is most likely a slip
 // for, or "". At most a third of its letters may be wrong. The first of equally
 // near names wins.
 func Nearest(written string, known []string) string {
-	const longest = 64 // nobody means a name that is longer; keeps the cost bounded
 	if len(written) > longest {
 		return ""
 	}
 	best, distance := "", (utf8.RuneCountInString(written)+2)/3+1
 	for _, name := range known {
-		if len(name) > longest || name == "" {
+		if len(name) > longest || name == "" || len(name)-len(written) > 3*distance || len(written)-len(name) > 3*distance {
 			continue
 		}
 		if d := editDistance(written, name); d < distance {
@@ -32,36 +35,36 @@ func Nearest(written string, known []string) string {
 }
 
 // editDistance counts the letters to insert, remove, replace or swap with their
-// neighbour; letters that differ only in case count nothing beside one in total.
+// neighbour. Letters that differ only in case count as one mistake in all.
 func editDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	if string(x) == string(y) {
+	if a == b {
 		return 0
 	}
-	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
+	var rows [3][longest + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
 		last[j] = j
 	}
-	for i := 1; i <= len(x); i++ {
+	for i := 1; i <= len(a); i++ {
 		row[0] = i
-		for j := 1; j <= len(y); j++ {
+		for j := 1; j <= len(b); j++ {
 			cost := 1
-			if fold(x[i-1]) == fold(y[j-1]) {
+			if fold(a[i-1]) == fold(b[j-1]) {
 				cost = 0
 			}
 			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && fold(x[i-1]) == fold(y[j-2]) && fold(x[i-2]) == fold(y[j-1]) {
+			if i > 1 && j > 1 && fold(a[i-1]) == fold(b[j-2]) && fold(a[i-2]) == fold(b[j-1]) {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
 		before, last, row = last, row, before
 	}
-	return max(last[len(y)], 1)
+	return max(last[len(b)], 1)
 }
 
-func fold(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
+func fold(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		return b + 'a' - 'A'
 	}
-	return r
+	return b
 }

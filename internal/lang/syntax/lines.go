@@ -25,8 +25,12 @@ func (f *File) pos(offset int32) diag.Pos {
 		f.lines = lineStarts(f.src)
 	}
 	line := sort.Search(len(f.lines), func(i int) bool { return f.lines[i] > offset })
-	start := f.lines[line-1]
-	return diag.Pos{Offset: int(offset), Line: line, Column: utf8.RuneCountInString(f.src[start:offset]) + 1}
+	from, column := f.lines[line-1], 1
+	if f.last.Line == line && int32(f.last.Offset) <= offset { // lines can be long, and mistakes many
+		from, column = int32(f.last.Offset), f.last.Column
+	}
+	f.last = diag.Pos{Offset: int(offset), Line: line, Column: column + utf8.RuneCountInString(f.src[from:offset])}
+	return f.last
 }
 
 // docOf returns what comments say about an item, without their marks.

@@ -178,12 +178,10 @@ func (p *parser) dialogueBody() (Item, bool) {
 	case "outcome":
 		return p.outcome()
 	default:
-		if next := p.peek(1); next.kind == tokLBrack || isName(next) && p.peek(2).kind == tokRBrack {
-			if diag.Nearest(w, dialogueWords) == "" {
-				p.next()
-				p.unexpected("'->'", "write `"+w+" -> […]`")
-				return nil, false
-			}
+		if next := p.peek(1); !isName(next) && diag.Nearest(w, dialogueWords) == "" {
+			p.next()
+			p.unexpected("'->'", "write `"+w+" -> […]`")
+			return nil, false
 		}
 		p.unknown("dialogue item", w, dialogueWords)
 		return nil, false

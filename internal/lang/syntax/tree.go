@@ -14,7 +14,8 @@ type File struct {
 
 	src    string // the page as it was read
 	lines  []int32
-	blocks []Span // of code, in a Markdown page
+	last   diag.Pos // the place that was asked for last
+	blocks []Span   // of code, in a Markdown page
 }
 
 // A Comment is one comment with its marks, such as "// text".
@@ -411,7 +412,8 @@ type LiteralMember struct {
 	Value  *Literal
 }
 
-// At returns a span with the lines and columns of the page.
+// At returns a span with the lines and columns of the page. It remembers the
+// last place, so a file is for one goroutine at a time.
 func (f *File) At(s Span) diag.Span {
 	return diag.Span{File: f.Name, Start: f.pos(s.Start), End: f.pos(s.End)}
 }
