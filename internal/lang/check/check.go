@@ -12,6 +12,7 @@ package check
 
 import (
 	"path"
+	"regexp"
 	"slices"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
@@ -72,7 +73,7 @@ type Type struct {
 
 // All checks sources with everything they import.
 func All(sources []Source, options Options) *Result {
-	c := &checker{options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling), enums: make(map[*spec.Enum][]syntax.Item)}
+	c := &checker{options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling), enums: make(map[*spec.Enum][]syntax.Item), patterns: make(map[string]*regexp.Regexp)}
 	for _, s := range sources {
 		name := path.Clean(s.Name)
 		if c.modules[name] == nil {
@@ -116,19 +117,20 @@ func File(name string, text []byte, options Options) *Result {
 
 // checker is the state of one run.
 type checker struct {
-	options Options
-	modules map[string]*module // by cleaned path
-	order   []*module
-	found   diag.List
-	records map[*spec.Record]*filling
-	enums   map[*spec.Enum][]syntax.Item
-	fills   []*filling    // in the order of the sources
-	aliases []*definition // that contain themselves
-	later   []func()      // what needs every record to be filled
-	copied  int           // members copied by spreads
-	pairs   int           // variants compared
-	depth   int           // of aliases that are being resolved
-	size    int           // of the type that is being resolved
+	options  Options
+	modules  map[string]*module // by cleaned path
+	order    []*module
+	found    diag.List
+	records  map[*spec.Record]*filling
+	enums    map[*spec.Enum][]syntax.Item
+	fills    []*filling    // in the order of the sources
+	aliases  []*definition // that contain themselves
+	later    []func()      // what needs every record to be filled
+	patterns map[string]*regexp.Regexp
+	copied   int // members copied by spreads
+	pairs    int // variants compared
+	depth    int // of aliases that are being resolved
+	size     int // of the type that is being resolved
 }
 
 func (c *checker) add(path, name string, text []byte) *module {

@@ -7,6 +7,9 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
+// maxBases bounds how many protocols extend one another.
+const maxBases = 20
+
 // inherit begins a protocol with what the one that it extends has.
 func (w *protocolWriter) inherit() {
 	name := w.Decl.Extends
@@ -26,19 +29,36 @@ func (w *protocolWriter) inherit() {
 		w.report("PAR1001", name.At(), nearest(name.String(), known), "unknown protocol '%s'", name.String())
 		return
 	}
-	for p := base; p != nil; p = p.base {
+	if w.c.depth++; w.c.depth > maxBases {
+		w.unclear = true
+		w.report("PAR0007", name.At(), "", "protocols extend one another more than %d deep", maxBases)
+	} else {
+		from.protocol(base)
+	}
+	w.c.depth--
+	for p, n := base, 0; p != nil; p, n = p.base, n+1 {
 		if p == w.Protocol {
 			w.unclear = true
 			w.report("PAR1004", name.At(), "", "protocol '%s' extends itself", w.Name)
 			return
 		}
+		if n == maxBases {
+			w.unclear = true
+			w.report("PAR0007", name.At(), "", "protocols extend one another more than %d deep", maxBases)
+			return
+		}
+	}
+	if base.Spec == nil {
+		return
 	}
 	w.base = base
-	from.protocol(base)
 	w.unclear = w.unclear || base.unclear
 	b := base.Spec
 	w.Spec.Roles = slices.Clone(b.Roles)
 	w.Spec.Messages = slices.Clone(b.Messages)
+	for _, m := range b.Messages {
+		w.declared[m.Name] = true
+	}
 	w.Spec.Rules = slices.Clone(b.Rules)
 	w.Spec.Customs = slices.Clone(b.Customs)
 	if b.Dialogue != nil {
@@ -156,7 +176,9 @@ func (w *protocolWriter) rule(d *syntax.Rule, ruled map[string]bool) {
 		Message: name, Replies: w.messagesNamed(d.Replies, "reply "), MayRest: d.MayRest,
 		By: w.rolesNamed(d.By), Within: w.duration(d.Within), Else: d.Else.Text,
 	}
-	w.Spec.Rules = slices.DeleteFunc(w.Spec.Rules, func(old spec.Rule) bool { return old.Message == name })
+	if w.base != nil {
+		w.Spec.Rules = slices.DeleteFunc(w.Spec.Rules, func(old spec.Rule) bool { return old.Message == name })
+	}
 	w.Spec.Rules = append(w.Spec.Rules, r)
 }
 

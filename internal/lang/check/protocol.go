@@ -25,7 +25,7 @@ func (m *module) protocol(p *Protocol) {
 	}
 	p.Spec = &spec.Protocol{Name: p.Name, Doc: p.Decl.Doc()}
 	p.unclear = p.Decl.Broken
-	w := &protocolWriter{module: m, Protocol: p}
+	w := &protocolWriter{module: m, Protocol: p, declared: make(map[string]bool)}
 	w.head()
 	w.inherit()
 	w.items()
@@ -40,6 +40,7 @@ type protocolWriter struct {
 	dialogue *syntax.Dialogue
 	flow     *syntax.Flow
 	roles    *syntax.Roles
+	declared map[string]bool // messages, those of the base too
 }
 
 func (w *protocolWriter) head() {
@@ -152,7 +153,7 @@ func (w *protocolWriter) message(d *syntax.MessageDecl) {
 	if def == nil || def.item != syntax.Item(d) {
 		return
 	}
-	if w.Spec.Message(d.Name.Text) != nil {
+	if w.declared[d.Name.Text] {
 		w.Spec.Messages = slices.DeleteFunc(w.Spec.Messages, func(m spec.Message) bool { return m.Name == d.Name.Text })
 	}
 	found := len(w.c.found)
@@ -176,6 +177,7 @@ func (w *protocolWriter) message(d *syntax.MessageDecl) {
 	if def.typ != wrong {
 		m.Body = def.typ
 	}
+	w.declared[d.Name.Text] = true
 	w.Spec.Messages = append(w.Spec.Messages, m)
 }
 
@@ -258,7 +260,7 @@ func (w *protocolWriter) messageNamed(n syntax.Name, what string) {
 // known reports whether there is a message of the name, or may be one in what
 // was not understood.
 func (w *protocolWriter) known(name string) bool {
-	return w.Spec.Message(name) != nil || w.converter.messages[name] != nil || w.Decl.Broken
+	return w.declared[name] || w.converter.messages[name] != nil || w.Decl.Broken
 }
 
 func (w *protocolWriter) duration(l *syntax.Literal) time.Duration {

@@ -13,10 +13,10 @@ import (
 var wrong spec.Type = &spec.Custom{Name: "?"}
 
 const (
-	maxAliases  = 200     // that lead to one another
-	maxCopied   = 100_000 // members in all, by spreads
-	maxVariants = 500     // of one union
-	maxWritten  = 10_000  // parts of a type without a name, all aliases written out
+	maxAliases  = 200    // that lead to one another
+	maxCopied   = 20_000 // members in all, by spreads
+	maxVariants = 500    // of one union
+	maxWritten  = 10_000 // parts of a type without a name, all aliases written out
 )
 
 // settle resolves a definition once. Records are filled later, so that they may

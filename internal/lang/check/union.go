@@ -12,6 +12,7 @@ import (
 func (s *scope) union(t *syntax.Union, name string) spec.Type {
 	m := s.m
 	var variants []variant
+	seen := make(map[spec.Type]bool)
 	var literals *joined // the last variant, if it is made of literals
 	failed := false
 	for i, v := range t.Variants {
@@ -36,9 +37,11 @@ func (s *scope) union(t *syntax.Union, name string) spec.Type {
 			} else {
 				literals = nil
 			}
-			if !slices.ContainsFunc(variants, func(o variant) bool { return same(o.typ, flat) }) {
-				variants = append(variants, variant{flat, i + 1})
+			if seen[flat] || isCollection(flat) && slices.ContainsFunc(variants, func(o variant) bool { return same(o.typ, flat) }) {
+				continue
 			}
+			seen[flat] = true
+			variants = append(variants, variant{flat, i + 1})
 			if len(variants) > maxVariants {
 				m.report("PAR1012", t.Span, "give groups of them a literal field", "a union has at most %d variants", maxVariants)
 				return wrong
@@ -71,6 +74,14 @@ func flatten(t spec.Type) []spec.Type {
 		return u.Variants
 	}
 	return []spec.Type{t}
+}
+
+func isCollection(t spec.Type) bool {
+	switch t.(type) {
+	case *spec.List, *spec.Map:
+		return true
+	}
+	return false
 }
 
 // same reports whether two types are one: the same name, kind or list of one.

@@ -168,7 +168,7 @@ func (s *scope) fit(l *syntax.Literal, t spec.Type, nullable bool) (pyjson.Value
 	if !ok {
 		return v, not
 	}
-	return fitScalar(l, v, &scalar, not)
+	return s.fitScalar(l, v, &scalar, not)
 }
 
 func within(l *syntax.Literal, problem string) string {
@@ -280,7 +280,7 @@ func (s *scope) fitRecord(l *syntax.Literal, t *spec.Record, not string) (pyjson
 	return object, ""
 }
 
-func fitScalar(l *syntax.Literal, v pyjson.Value, t *spec.Scalar, not string) (pyjson.Value, string) {
+func (s *scope) fitScalar(l *syntax.Literal, v pyjson.Value, t *spec.Scalar, not string) (pyjson.Value, string) {
 	text := l.Kind == syntax.String || l.Kind == syntax.Text
 	switch k := t.Kind; {
 	case k == spec.Any:
@@ -308,7 +308,7 @@ func fitScalar(l *syntax.Literal, v pyjson.Value, t *spec.Scalar, not string) (p
 			return fitNumber(v, t, not)
 		}
 	case text:
-		return v, fitText(l.Value, t, not)
+		return v, s.fitText(l.Value, t, not)
 	}
 	return v, not
 }
@@ -341,7 +341,7 @@ func fitNumber(v pyjson.Value, t *spec.Scalar, not string) (pyjson.Value, string
 	return v, notKept(unfit(r, &t.Limits))
 }
 
-func fitText(s string, t *spec.Scalar, not string) string {
+func (sc *scope) fitText(s string, t *spec.Scalar, not string) string {
 	ok := true
 	switch t.Kind {
 	case spec.String, spec.URI:
@@ -373,9 +373,23 @@ func fitText(s string, t *spec.Scalar, not string) string {
 	case l.MaxLength != nil && n > *l.MaxLength:
 		return "does not satisfy maxLength " + strconv.Itoa(*l.MaxLength)
 	case l.Pattern != "":
-		if re, err := regexp.Compile(l.Pattern); err == nil && !re.MatchString(s) {
+		if re := sc.m.c.pattern(l.Pattern); re != nil && !re.MatchString(s) {
 			return "does not satisfy pattern " + syntax.Quote(l.Pattern)
 		}
 	}
 	return ""
+}
+
+// maxPatterns bounds how many patterns are compiled, which costs more than all
+// else that is done with a source.
+const maxPatterns = 50
+
+// pattern returns a compiled pattern, nil if there were too many.
+func (c *checker) pattern(text string) *regexp.Regexp {
+	re, known := c.patterns[text]
+	if !known && len(c.patterns) < maxPatterns {
+		re, _ = regexp.Compile(text)
+		c.patterns[text] = re
+	}
+	return re
 }
