@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -76,7 +77,7 @@ func banker(name string, peer identity.Address, payments func() int) *parley.Age
 		l.Confirmed++
 		return parley.Save(t, "ledger", l)
 	})
-	a.Every(2*time.Millisecond, func(ctx context.Context, t *parley.Turn) error {
+	a.Every(5*time.Millisecond, func(ctx context.Context, t *parley.Turn) error {
 		l, err := loadLedger(ctx, t)
 		if err != nil || l.Sent >= payments() || l.Sent-l.Confirmed > 64 {
 			return err
@@ -230,7 +231,7 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d, %d kills", seed, kills)
-	payments := 40 * kills
+	payments := 25 * kills
 	north, south := twoBanks(t, payments)
 	north.start()
 	south.start()
@@ -251,28 +252,42 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 func settle(north, south *process) {
 	t, payments := north.t, north.payments
 	t.Helper()
-	done := func() bool {
-		north.kill()
-		south.kill()
-		n, s := north.read(), south.read()
-		t.Logf("north %+v, south %+v", n, s)
-		complete := n.Sent == payments && s.Sent == payments && n.Confirmed == payments && s.Confirmed == payments
-		if !complete {
-			north.start()
-			south.start()
-		}
-		return complete
+	done := func(p *process) bool {
+		l, ok := showLedger(t, p.listen)
+		return ok && l.Sent == payments && l.Confirmed == payments
 	}
-	for deadline := time.Now().Add(5 * time.Minute); !done(); time.Sleep(2 * time.Second) {
+	for deadline := time.Now().Add(5 * time.Minute); !done(north) || !done(south); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the payments do not come to an end")
+			t.Error("the payments do not come to an end")
+			break
 		}
 	}
+	north.kill()
+	south.kill()
 	n, s := north.read(), south.read()
+	t.Logf("north %+v, south %+v", n, s)
 	if n.Balance+s.Balance != 2*startBalance {
 		t.Errorf("%d coins in the end, %d in the beginning", n.Balance+s.Balance, 2*startBalance)
 	}
 	if n.Received != payments || s.Received != payments {
 		t.Errorf("received %d and %d payments, want %d each", n.Received, s.Received, payments)
 	}
+}
+
+// showLedger asks a running bank for its ledger; ok is false if a payment came
+// in between.
+func showLedger(t *testing.T, address string) (l ledger, ok bool) {
+	t.Helper()
+	response, err := http.Get("http://" + address + "/ledger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return l, false
+	}
+	if err := json.NewDecoder(response.Body).Decode(&l); err != nil {
+		t.Fatal(err)
+	}
+	return l, true
 }
