@@ -61,7 +61,7 @@ var rules = map[string]rule{
 	"interop":                     {imports: "*"},
 	"keystore":                    {imports: "fault identity"},
 	"llm":                         {imports: "fault"},
-	"protocol/chat":               {imports: "spec"},
+	"protocol/chat":               {imports: "fault internal/pyjson spec wire/uagents"},
 	"protocol/health":             {imports: ". spec"},
 	"protocol/llm":                {imports: ". fault spec"},
 	"quota":                       {imports: ". fault identity spec"},
