@@ -99,6 +99,9 @@ var traitNames = func() (names []string) {
 
 // annotations checks a list of annotations and returns them as data.
 func (m *module) annotations(list []*syntax.Annotation, on target) []spec.Annotation {
+	if len(list) == 0 {
+		return nil
+	}
 	var out []spec.Annotation
 	seen := make(map[string]bool)
 	for _, a := range list {

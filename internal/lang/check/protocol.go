@@ -218,7 +218,10 @@ func (w *protocolWriter) rolesNamed(names []syntax.Name) []string {
 
 // distinct warns of names that are in a list twice.
 func (w *protocolWriter) distinct(names []syntax.Name) []syntax.Name {
-	seen := make(map[string]bool)
+	if len(names) < 2 {
+		return names
+	}
+	seen := make(map[string]bool, len(names))
 	var out []syntax.Name
 	for _, n := range names {
 		if seen[n.Text] {
