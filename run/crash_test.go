@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -139,7 +140,7 @@ func bank(name string) {
 // A process is one of the two banks.
 type process struct {
 	t            *testing.T
-	binary       string // that it runs; default this one
+	binary       string // that it runs
 	name, data   string
 	listen, peer string
 	payments     int
@@ -151,15 +152,16 @@ type process struct {
 // twoBanks makes, but does not start, banks that pay each other.
 func twoBanks(t *testing.T, payments int) (north, south *process) {
 	t.Helper()
-	north = &process{t: t, name: "north", data: t.TempDir(), listen: freeAddress(t), payments: payments}
-	south = &process{t: t, name: "south", data: t.TempDir(), listen: freeAddress(t), payments: payments}
+	binary := bankBinary(t)
+	north = &process{t: t, binary: binary, name: "north", data: t.TempDir(), listen: freeAddress(t), payments: payments}
+	south = &process{t: t, binary: binary, name: "south", data: t.TempDir(), listen: freeAddress(t), payments: payments}
 	north.peer, south.peer = south.listen, north.listen
 	return north, south
 }
 
 func (p *process) start() {
 	p.t.Helper()
-	cmd := exec.Command(cmp.Or(p.binary, os.Args[0]))
+	cmd := exec.Command(p.binary)
 	cmd.Env = append(os.Environ(), "PARLEY_TEST_BANK="+p.name, "PARLEY_TEST_DATA="+p.data, "PARLEY_TEST_LISTEN="+p.listen,
 		"PARLEY_TEST_PEER=http://"+p.peer+"/submit", "PARLEY_TEST_PAYMENTS="+strconv.Itoa(p.payments))
 	cmd.Stderr = os.Stderr
@@ -222,6 +224,24 @@ func (p *process) read() ledger {
 		}
 	}
 	return l
+}
+
+// bankBinary is what banks run: this binary, or the same without the race
+// detector, with which their work takes ten times as long. The soak has the
+// detector look at the same code.
+func bankBinary(t *testing.T) string {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return os.Args[0]
+	}
+	binary := filepath.Join(t.TempDir(), "bank")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
 }
 
 func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
