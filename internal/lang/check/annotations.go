@@ -65,21 +65,19 @@ type trait struct {
 	named map[string]argKind // arguments with names, all optional
 }
 
-func alone(k argKind) *argKind { return &k }
-
 var traits = map[string]trait{
-	"name":        {on: onProtocol | onType | onEnum | onMessage | onField, alone: alone(aString)},
-	"description": {on: onAll, alone: alone(aString)},
-	"deprecated":  {on: onAll, alone: alone(aString), named: map[string]argKind{"since": aString, "use": aString}},
-	"wire":        {on: onField | onValue | onMessage, alone: alone(aString)},
-	"json":        {on: onField | onType, alone: alone(aWord), words: []string{"string", "number", "iso8601"}},
-	"tag":         {on: onField | onMessage | onValue, alone: alone(aInt)},
-	"precision":   {on: onField | onType, alone: alone(aInt)},
+	"name":        {on: onProtocol | onType | onEnum | onMessage | onField, alone: new(aString)},
+	"description": {on: onAll, alone: new(aString)},
+	"deprecated":  {on: onAll, alone: new(aString), named: map[string]argKind{"since": aString, "use": aString}},
+	"wire":        {on: onField | onValue | onMessage, alone: new(aString)},
+	"json":        {on: onField | onType, alone: new(aWord), words: []string{"string", "number", "iso8601"}},
+	"tag":         {on: onField | onMessage | onValue, alone: new(aInt)},
+	"precision":   {on: onField | onType, alone: new(aInt)},
 	"newtype":     {on: onType},
 	"in":          {on: onField},
 	"out":         {on: onField},
 	"key":         {on: onField},
-	"race":        {on: onProtocol | onMessage | onRule, alone: alone(aWord), words: []string{"ok"}},
+	"race":        {on: onProtocol | onMessage | onRule, alone: new(aWord), words: []string{"ok"}},
 	"quota":       {on: onProtocol | onMessage, named: map[string]argKind{"window": aDuration, "max": aInt}},
 	"aea": {on: onPackage | onProtocol | onMessage | onField | onCustom | onType, named: map[string]argKind{
 		"author": aString, "license": aString, "aea_version": aString, "id": aString, "name": aString, "version": aString,

@@ -263,11 +263,11 @@ func TestUnions(t *testing.T) {
 		}
 		t.Run(tc.union, func(t *testing.T) {
 			found := check.File("x", []byte(src), check.Options{}).Diagnostics
-			got := ""
+			var got strings.Builder
 			for _, d := range found {
-				got += d.Code + " " + d.Message
+				got.WriteString(d.Code + " " + d.Message)
 			}
-			if got != want {
+			if got.String() != want {
 				t.Errorf("found\n%s\nwant %s", found, want)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
@@ -94,11 +95,9 @@ func (n *narrowing) arg(a tree.Arg) {
 		n.report("PAR1011", a.Name.Span, hint, "unknown constraint '%s'", name)
 		return
 	}
-	for _, s := range n.seen {
-		if s == name {
-			n.report("PAR1003", a.Name.Span, "", "duplicate constraint '%s'", name)
-			return
-		}
+	if slices.Contains(n.seen, name) {
+		n.report("PAR1003", a.Name.Span, "", "duplicate constraint '%s'", name)
+		return
 	}
 	n.seen = append(n.seen, name)
 	if !n.applies(name) {

@@ -33,7 +33,7 @@ func sources(t *testing.T) map[string]*check.Result {
 
 func TestTheProtocolsOfThisProjectAreCleanAndFormatted(t *testing.T) {
 	all := sources(t)
-	for _, name := range strings.Fields("chat llm health payment subscriptions messaging aeadefault fipa oefsearch state_update signing tac http") {
+	for name := range strings.FieldsSeq("chat llm health payment subscriptions messaging aeadefault fipa oefsearch state_update signing tac http") {
 		result := all[name]
 		if result == nil {
 			t.Errorf("there is no protocol/%s/%s.parley", name, name)

@@ -1,6 +1,10 @@
 package syntax
 
-import "github.com/parley-agents/parley/internal/lang/diag"
+import (
+	"strings"
+
+	"github.com/parley-agents/parley/internal/lang/diag"
+)
 
 // A Span is a piece of a source, as byte offsets; see [File.At].
 type Span struct{ Start, End int32 }
@@ -73,11 +77,12 @@ type QName struct {
 
 // String returns the names with dots between them.
 func (q *QName) String() string {
-	s := q.First.Text
+	var s strings.Builder
+	s.WriteString(q.First.Text)
 	for _, n := range q.Rest {
-		s += "." + n.Text
+		s.WriteString("." + n.Text)
 	}
-	return s
+	return s.String()
 }
 
 // At returns where the name stands.

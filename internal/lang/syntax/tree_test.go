@@ -77,8 +77,8 @@ func collect(v reflect.Value, all *[]string) {
 			*all = append(*all, c.Text)
 			return
 		}
-		for i := range v.NumField() {
-			collect(v.Field(i), all)
+		for _, field := range v.Fields() {
+			collect(field, all)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
