@@ -4,7 +4,10 @@ import (
 	"context"
 	"flag"
 	"os"
+	"os/exec"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,10 +27,32 @@ func TestMain(m *testing.M) {
 // TestScript runs testdata/script/*.txtar: sessions with the binary, which are
 // also its manual by example.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, Cmds: map[string]func(*testscript.TestScript, bool, []string){
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, Setup: ordinary(t), Cmds: map[string]func(*testscript.TestScript, bool, []string){
 		"waitfile": waitFile,
 		"capture":  capture,
 	}})
+}
+
+// ordinary has the scripts run the binary as it is built for its users where the
+// tests are built with the race detector: keys are encrypted at a cost that
+// takes a second, and with the detector twenty. The agents that the scripts talk
+// with keep the detector.
+func ordinary(t *testing.T) func(*testscript.Env) error {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return nil
+	}
+	folder := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", folder, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return func(env *testscript.Env) error {
+		env.Setenv("PATH", folder+string(os.PathListSeparator)+env.Getenv("PATH"))
+		return nil
+	}
 }
 
 // greeter is a program with an agent, for the scripts to talk with.
