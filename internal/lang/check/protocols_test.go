@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-agents/parley/internal/lang/aea"
 	"github.com/parley-agents/parley/internal/lang/check"
 	"github.com/parley-agents/parley/internal/lang/syntax"
 	"github.com/parley-agents/parley/internal/vectors"
@@ -116,6 +117,32 @@ func TestChatIsTheSameInGo(t *testing.T) {
 		want, _ := spec.Digest(inGo)
 		if got, err := spec.Digest(p.Message(name).Body); err != nil || got != want {
 			t.Errorf("%s: digest %s (%v), in Go %s", name, got, err, want)
+		}
+	}
+}
+
+// The AEA protocols are those of the framework, written back as data.
+func TestAEASpecificationsAreThoseOfTheFramework(t *testing.T) {
+	all := sources(t)
+	for folder, file := range map[string]string{
+		"aeadefault": "default_0__300e01", "fipa": "fipa_0__7db82f", "oefsearch": "oef_search_0__2cdeba", "http": "http_0__7412cc",
+		"state_update": "state_update_0__283012", "signing": "signing_0__8c2122", "tac": "tac_0__e51e0e",
+	} {
+		want, err := aea.Read(read(t, "../aea/testdata/specs/open-aea__md__"+file+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, problems := aea.FromProtocol(all[folder].Protocols[0].Spec)
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", folder, problems)
+			continue
+		}
+		got, err := aea.Read(written.YAML())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got.YAML()) != string(want.YAML()) {
+			t.Errorf("%s\n%s\nwant\n%s", folder, got.YAML(), want.YAML())
 		}
 	}
 }
