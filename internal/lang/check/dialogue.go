@@ -113,12 +113,13 @@ func (w *protocolWriter) addDialogue(d *syntax.Dialogue) {
 			w.rule(d, ruled)
 		case *syntax.NameList:
 			if d.Word == "terminates" {
-				out.Terminates = union(out.Terminates, w.messagesNamed(d.Names, ""))
+				for _, n := range d.Names {
+					w.messageNamed(n, "", "PAR2106")
+				}
+				out.Terminates = union(out.Terminates, w.distinct(d.Names))
 				continue
 			}
-			for _, n := range w.distinct(d.Names) {
-				out.EndStates = union(out.EndStates, []string{n.Text})
-			}
+			out.EndStates = union(out.EndStates, w.distinct(d.Names))
 		case *syntax.KeepTerminal:
 			if w.one(single, "keep_terminal", item) {
 				out.KeepTerminal = d.Value.Value == "true"
@@ -151,10 +152,14 @@ func (w *protocolWriter) one(seen map[string]bool, word string, item syntax.Item
 }
 
 // union adds names to a list that has each once.
-func union(list, names []string) []string {
+func union(list []string, names []syntax.Name) []string {
+	seen := make(map[string]bool, len(list))
+	for _, n := range list {
+		seen[n] = true
+	}
 	for _, n := range names {
-		if !slices.Contains(list, n) {
-			list = append(list, n)
+		if !seen[n.Text] {
+			list = append(list, n.Text)
 		}
 	}
 	return list
@@ -168,7 +173,7 @@ func (w *protocolWriter) rule(d *syntax.Rule, ruled map[string]bool) {
 		return
 	}
 	ruled[name] = true
-	w.messageNamed(d.Message, "")
+	w.messageNamed(d.Message, "", "PAR2104")
 	if m := w.Spec.Message(name); m != nil && len(d.Annotations) > 0 {
 		m.Annotations = append(slices.Clone(m.Annotations), w.annotations(d.Annotations, onRule)...)
 	}
@@ -222,7 +227,7 @@ func (w *protocolWriter) steps(items []syntax.Item, loops []string) []spec.Step 
 		switch d := item.(type) {
 		case *syntax.Send:
 			w.rolesNamed([]syntax.Name{d.From})
-			w.messageNamed(d.Message, "")
+			w.messageNamed(d.Message, "", "")
 			out = append(out, spec.Step{From: d.From.Text, To: w.rolesNamed(d.To), Message: d.Message.Text, Within: w.duration(d.Within)})
 		case *syntax.Choice:
 			w.rolesNamed([]syntax.Name{d.At})

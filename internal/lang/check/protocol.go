@@ -239,13 +239,15 @@ func (w *protocolWriter) distinct(names []syntax.Name) []syntax.Name {
 func (w *protocolWriter) messagesNamed(names []syntax.Name, what string) []string {
 	out := make([]string, 0, len(names))
 	for _, n := range w.distinct(names) {
-		w.messageNamed(n, what)
+		w.messageNamed(n, what, "")
 		out = append(out, n.Text)
 	}
 	return out
 }
 
-func (w *protocolWriter) messageNamed(n syntax.Name, what string) {
+// messageNamed resolves the name of a message. If it is near another one, that
+// one will lack what stands here, with the code that follows.
+func (w *protocolWriter) messageNamed(n syntax.Name, what, follows string) {
 	if n.Text == "" || w.known(n.Text) {
 		return
 	}
@@ -256,6 +258,10 @@ func (w *protocolWriter) messageNamed(n syntax.Name, what string) {
 	hint := "declare `message " + n.Text + "` or remove it"
 	if near := diag.Nearest(n.Text, known); near != "" {
 		hint = "did you mean '" + near + "'?"
+		if w.slips == nil {
+			w.slips = make(map[slip]bool)
+		}
+		w.slips[slip{follows, near}] = true
 	}
 	w.report("PAR2002", n.Span, hint, "%s'%s' is not a message of this protocol", what, n.Text)
 }
