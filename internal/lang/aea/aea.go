@@ -1,7 +1,8 @@
 // Package aea knows the protocol specifications of the AEA framework: YAML files
 // of up to three documents that name speech acts, custom types and a dialogue.
 //
-// [Read] takes one as the framework does, refusing what it refuses:
+// [Read] takes one as the framework does, refusing what it refuses, and also custom
+// types whose body is no text:
 //
 //	s, err := aea.Read(text)
 //	source := s.Source()        // the same protocol in the language of Parley

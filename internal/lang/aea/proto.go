@@ -22,9 +22,10 @@ var (
 // names: a new one moves those behind it.
 func (s *Specification) Proto(f Flavour) string {
 	w := &protoWriter{flavour: f}
-	author, rest, _ := strings.Cut(s.ID, "/")
-	name, version, _ := strings.Cut(rest, ":")
-	version, _, _ = strings.Cut(version, ":")
+	author, name, version := s.wireID()
+	if normal, ok := normalVersion(version); ok && f == Open {
+		version = normal
+	}
 	w.line(0, `syntax = "proto3";`)
 	w.line(0, "")
 	w.line(0, "package aea.%s.%s.v%s;", author, name, strings.ReplaceAll(version, ".", "_"))

@@ -70,13 +70,16 @@ func wrong(field, format string, args ...any) error {
 const semver = `(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(-((0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?`
 
+// A version of the framework, as Python counts them.
+const release = `([1-9][0-9]*!)?(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*((a|b|rc)(0|[1-9][0-9]*))?(\.post(0|[1-9][0-9]*))?(\.dev(0|[1-9][0-9]*))?`
+
 // What the values of the first document look like.
 var metaForms = map[string]*regexp.Regexp{
 	"name":    regexp.MustCompile(`^[a-z_][a-z0-9_]{0,127}$`),
 	"author":  regexp.MustCompile(`^[a-z_][a-z0-9_]{0,127}$`),
 	"version": regexp.MustCompile(`^` + semver + `$`),
-	"aea_version": regexp.MustCompile(`^` + semver + `$|` +
-		`^(~=|===?|!=|<=|>=|<|>)\s*[0-9][0-9a-zA-Z.+!*-]*(\s*,\s*(~=|===?|!=|<=|>=|<|>)\s*[0-9][0-9a-zA-Z.+!*-]*)*\s*$`),
+	"aea_version": regexp.MustCompile(`^` + release + `$|` +
+		`^ *(~=|==|>=|<=|!=|<|>) *` + release + `(, *(~=|==|>=|<=|!=|<|>) *` + release + `)*$`),
 	"protocol_specification_id": regexp.MustCompile(`^[a-z_][a-z0-9_]{0,127}/[a-z_][a-z0-9_]{0,127}(:` + semver + `)?(:(Qm[a-zA-Z0-9]{44}|ba[a-zA-Z0-9]{57}))?$`),
 }
 
@@ -106,6 +109,11 @@ func (s *Specification) readMeta(meta *value) error {
 		}
 		*field = v.text
 	}
+	if _, _, version := s.wireID(); version != "latest" {
+		if _, ok := normalVersion(version); !ok {
+			return wrong("protocol_specification_id", "Python does not take '%s' for a version", version)
+		}
+	}
 	if !slices.Equal(order, metaKeys) {
 		s.order = order
 	}
@@ -115,7 +123,7 @@ func (s *Specification) readMeta(meta *value) error {
 var (
 	reserved    = []string{"_body", "message_id", "dialogue_reference", "target", "performative"}
 	names       = regexp.MustCompile(`^[a-zA-Z0-9]+(_[a-zA-Z0-9]+)*$`)
-	identifiers = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,127}$`)
+	identifiers = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
 const nameHint = "use letters and digits, with single underscores between them"
@@ -183,11 +191,13 @@ func (s *Specification) readCustomTypes(types *value) error {
 	used := make(map[string]bool)
 	for _, act := range s.SpeechActs {
 		for _, c := range act.Contents {
-			t, _ := parseType(c.Type)
-			for _, name := range t.customTypes() {
+			for _, name := range customTypes(c.Type) {
 				used[name] = true
 			}
 		}
+	}
+	if types != nil && types.kind == null {
+		return nil // the framework does not miss them then
 	}
 	if types != nil {
 		for i, key := range types.keys {
@@ -195,18 +205,21 @@ func (s *Specification) readCustomTypes(types *value) error {
 			switch v := &types.items[i]; {
 			case !ok || key.kind != str || !used[name]:
 				return wrong("custom types", "line %d: no content has the type '%s' (one that is only in an optional union does not count)", key.line, key.text)
-			case v.kind != str:
+			case v.kind == list || v.kind == dict:
 				return wrong("custom types", "line %d: '%s' is a %s, want the body of a protobuf message", v.line, key.text, v.kind)
 			default:
-				s.CustomTypes = append(s.CustomTypes, CustomType{name, v.text})
+				body := v.text
+				if v.kind == null {
+					body = ""
+				}
+				s.CustomTypes = append(s.CustomTypes, CustomType{name, body})
 				delete(used, name)
 			}
 		}
 	}
 	for _, act := range s.SpeechActs {
 		for _, c := range act.Contents {
-			t, _ := parseType(c.Type)
-			for _, name := range t.customTypes() {
+			for _, name := range customTypes(c.Type) {
 				if used[name] {
 					return wrong("custom types", "the body of 'ct:%s' is missing", name)
 				}

@@ -137,11 +137,16 @@ func (s shape) String() string {
 	return ""
 }
 
-// customTypes returns the custom types in a type, as the framework looks for them:
-// one level deep.
-func (t typ) customTypes() []string {
+// customTypes returns the custom types that a content type needs, as the framework
+// looks for them: one level deep, and not behind a blank.
+func customTypes(content string) []string {
+	t, _ := parseType(content)
+	look := []typ{t}
+	if !strings.HasPrefix(content, " ") {
+		look = append(look, t.of...)
+	}
 	var all []string
-	for _, inner := range append([]typ{t}, t.of...) {
+	for _, inner := range look {
 		if inner.shape == custom {
 			all = append(all, inner.name)
 		}

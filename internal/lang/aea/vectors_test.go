@@ -118,3 +118,43 @@ func difference(got, want string) string {
 	}
 	return "got\n" + got + "\nwant\n" + want
 }
+
+// Random specifications that the framework was shown: it takes the same ones, and
+// makes the same schemas of them.
+func TestRandomSpecifications(t *testing.T) {
+	text, err := os.ReadFile("testdata/verdicts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type random struct {
+		Spec  string `json:"spec_yaml"`
+		Valid bool
+		Raw   string `json:"proto_raw"`
+	}
+	recorded := vectors.Decode[struct {
+		Note  string
+		Cases []random
+	}](t, text)
+	var valid, schemas int
+	for _, c := range recorded.Cases {
+		s, err := aea.Read([]byte(c.Spec))
+		if (err == nil) != c.Valid {
+			t.Errorf("error %v, but valid is %t for the framework:\n%s", err, c.Valid, c.Spec)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		valid++
+		if c.Raw == "" {
+			continue
+		}
+		schemas++
+		if got := s.Proto(aea.Open); got != c.Raw {
+			t.Errorf("%s\n%s", difference(got, c.Raw), c.Spec)
+		}
+	}
+	if valid < 50 || schemas < 50 || valid > len(recorded.Cases)/2 {
+		t.Errorf("%d of %d valid, %d schemas: too few to prove anything", valid, len(recorded.Cases), schemas)
+	}
+}
