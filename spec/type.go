@@ -129,11 +129,12 @@ type Enum struct {
 	Name        string
 	Base        Kind
 	Values      []JSON
-	Description string // part of the digest; empty is Python's "An enumeration."
-	Title       string // if it is not the name
-	Key         string // in references, if it is not made from the name
-	Open        bool   // a reader keeps values it does not know
-	Doc         string // for people; never part of a digest
+	Names       []string // what code calls the values, in their order; nil if nothing is known of that
+	Description string   // part of the digest; empty is Python's "An enumeration."
+	Title       string   // if it is not the name
+	Key         string   // in references, if it is not made from the name
+	Open        bool     // a reader keeps values it does not know
+	Doc         string   // for people; never part of a digest
 	Keywords    Keywords
 }
 
@@ -188,6 +189,7 @@ type Field struct {
 	Nullable    bool   // null is a value of its own
 	Default     JSON   // what a field that was left out means
 	Alias       string // name in the schema and on input, if it is not Name
+	Local       string // what code calls the field, if it is not Name
 	Title       string // if it is not made from the name
 	Untitled    bool   // the schema has no title where one would be made
 	Description string // part of the digest

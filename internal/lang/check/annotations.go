@@ -69,7 +69,7 @@ var traits = map[string]trait{
 	"name":        {on: onProtocol | onType | onEnum | onMessage | onField, alone: new(aString)},
 	"description": {on: onAll, alone: new(aString)},
 	"deprecated":  {on: onAll, alone: new(aString), named: map[string]argKind{"since": aString, "use": aString}},
-	"wire":        {on: onField | onValue | onMessage, alone: new(aString)},
+	"wire":        {on: onField | onValue, alone: new(aString)},
 	"json":        {on: onField | onType, alone: new(aWord), words: []string{"string", "number", "iso8601"}},
 	"tag":         {on: onField | onMessage | onValue, alone: new(aInt)},
 	"precision":   {on: onField | onType, alone: new(aInt)},

@@ -74,7 +74,7 @@ type Type struct {
 
 // All checks sources with everything they import.
 func All(sources []Source, options Options) *Result {
-	c := &checker{options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling), enums: make(map[*spec.Enum][]syntax.Item), patterns: make(map[string]*regexp.Regexp)}
+	c := &checker{options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling), patterns: make(map[string]*regexp.Regexp)}
 	for _, s := range sources {
 		name := path.Clean(s.Name)
 		if c.modules[name] == nil {
@@ -123,7 +123,6 @@ type checker struct {
 	order    []*module
 	found    diag.List
 	records  map[*spec.Record]*filling
-	enums    map[*spec.Enum][]syntax.Item
 	fills    []*filling    // in the order of the sources
 	aliases  []*definition // that contain themselves
 	later    []func()      // what needs every record to be filled

@@ -227,14 +227,14 @@ protocol Shop {
 	if l, ok := tags.Type.(*spec.List); !ok || !l.Set || tags.Default != `["new"]` || tags.Required() {
 		t.Errorf("tags is %+v", tags)
 	}
-	if price.Name != "unitPrice" || price.Type != spec.Decimal || !price.Nullable || !price.Required() {
+	if price.Name != "unitPrice" || price.Local != "price" || price.Type != spec.Decimal || !price.Nullable || !price.Required() {
 		t.Errorf("price is %+v", price)
 	}
 	if l, ok := kind.Type.(*spec.Literal); !ok || len(l.Values) != 2 {
 		t.Errorf("kind is %+v", kind)
 	}
 	colour, ok := result.Types[1].Spec.(*spec.Enum)
-	if !ok || colour.Title != "Colours" || colour.Description != "Paints." || colour.Base != spec.String || colour.Values[0] != `"r"` || colour.Values[1] != `"GREEN"` {
+	if !ok || colour.Title != "Colours" || colour.Description != "Paints." || colour.Base != spec.String || colour.Values[0] != `"r"` || colour.Values[1] != `"GREEN"` || colour.Names[0] != "RED" {
 		t.Errorf("Colour is %+v", result.Types[1].Spec)
 	}
 	p := result.Protocols[0]

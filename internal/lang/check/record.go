@@ -54,7 +54,7 @@ func (f *filling) field(d *syntax.Field, seen map[string]bool) {
 	a := m.annotations(d.Annotations, onField)
 	field := spec.Field{Name: d.Name.Text, Annotations: a, Doc: d.Doc()}
 	if wire, ok := text(a, "wire"); ok {
-		field.Name = wire
+		field.Name, field.Local = wire, d.Name.Text
 	}
 	if !f.declare(d.Name, field.Name, seen) {
 		return

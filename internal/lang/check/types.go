@@ -280,7 +280,6 @@ func (s *scope) enum(d *syntax.EnumDecl) spec.Type {
 	case "float":
 		e.Base = spec.Float
 	}
-	s.m.c.enums[e] = d.Items
 	names, values := make(map[string]bool), make(map[spec.JSON]string)
 	for _, item := range d.Items {
 		v, ok := item.(*syntax.EnumValue)
@@ -288,13 +287,16 @@ func (s *scope) enum(d *syntax.EnumDecl) spec.Type {
 			s.m.notYet(item, "reserved names are")
 			continue
 		}
-		s.m.annotations(v.Annotations, onValue)
+		of := s.m.annotations(v.Annotations, onValue)
 		if names[v.Name.Text] {
 			s.m.report("PAR1003", v.Name.Span, "", "duplicate value '%s'", v.Name.Text)
 			continue
 		}
 		names[v.Name.Text] = true
 		value := quoteJSON(v.Name.Text)
+		if wire, ok := text(of, "wire"); ok && v.Value == nil {
+			value = quoteJSON(wire)
+		}
 		if v.Value != nil {
 			if value, ok = jsonOf(v.Value); !ok || v.Value.Kind == syntax.List || v.Value.Kind == syntax.Object || v.Value.Kind == syntax.Word && v.Value.Value != "true" && v.Value.Value != "false" {
 				s.m.report("PAR1015", v.Value.Span, `such as = "value"`, "an enum value is a string or a number")
@@ -311,6 +313,7 @@ func (s *scope) enum(d *syntax.EnumDecl) spec.Type {
 		}
 		values[value] = v.Name.Text
 		e.Values = append(e.Values, value)
+		e.Names = append(e.Names, v.Name.Text)
 	}
 	if len(e.Values) == 0 && len(names) == 0 {
 		s.m.report("PAR1015", d.Name.Span, "add one", "enum '%s' has no values", d.Name.Text)

@@ -124,7 +124,7 @@ func (s *scope) fit(l *syntax.Literal, t spec.Type, nullable bool) (pyjson.Value
 	case *spec.Alias:
 		return s.fit(l, t.Type, nullable)
 	case *spec.Enum:
-		return s.fitEnum(l, v, t)
+		return fitEnum(l, v, t)
 	case *spec.Literal:
 		for _, want := range t.Values {
 			if spec.JSON(pyjson.Append(nil, v, pyjson.Spaced)) == want {
@@ -176,37 +176,16 @@ func within(l *syntax.Literal, problem string) string {
 }
 
 // fitEnum takes the name of a value or what stands for it on the wire.
-func (s *scope) fitEnum(l *syntax.Literal, v pyjson.Value, t *spec.Enum) (pyjson.Value, string) {
-	for _, name := range s.enumNames(t) {
-		if l.Kind == syntax.Word && name.name == l.Value {
-			v, _ := pyjson.Parse([]byte(name.value), nil)
+func fitEnum(l *syntax.Literal, v pyjson.Value, t *spec.Enum) (pyjson.Value, string) {
+	if l.Kind == syntax.Word {
+		if i := slices.Index(t.Names, l.Value); i >= 0 {
+			v, _ := pyjson.Parse([]byte(t.Values[i]), nil)
 			return v, ""
 		}
-	}
-	if l.Kind != syntax.Word && slices.Contains(t.Values, spec.JSON(pyjson.Append(nil, v, pyjson.Spaced))) {
+	} else if slices.Contains(t.Values, spec.JSON(pyjson.Append(nil, v, pyjson.Spaced))) {
 		return v, ""
 	}
 	return v, "is no value of the enum '" + t.Name + "'"
-}
-
-type enumName struct {
-	name  string
-	value spec.JSON
-}
-
-// enumNames returns the names of an enum's values, which the data does not have.
-func (s *scope) enumNames(t *spec.Enum) []enumName {
-	var names []enumName
-	for _, item := range s.m.c.enums[t] {
-		if v, ok := item.(*syntax.EnumValue); ok {
-			value := quoteJSON(v.Name.Text)
-			if v.Value != nil {
-				value, _ = jsonOf(v.Value)
-			}
-			names = append(names, enumName{v.Name.Text, value})
-		}
-	}
-	return names
 }
 
 func (s *scope) fitList(l *syntax.Literal, t *spec.List, not string) (pyjson.Value, string) {
