@@ -12,7 +12,7 @@ import (
 
 // Manifests of random models become sources with the same digest. What Python
 // allows and the language does not is said: unions whose variants look alike,
-// defaults that their type does not have, keywords of schemas.
+// defaults that their type does not have, titles within a type.
 func TestImportOfRandomProtocols(t *testing.T) {
 	said := make(map[string]int)
 	clean := 0
@@ -54,7 +54,7 @@ func TestImportOfRandomProtocols(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d came over; otherwise %v", clean, total, said)
-	if clean < total/3 {
+	if clean < total*3/4 || said["PAR5020"] > total/20 {
 		t.Error("too few came over to prove anything")
 	}
 }

@@ -172,9 +172,10 @@ keep_terminal_state_dialogues: off
 }
 
 func TestBadInput(t *testing.T) {
-	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	var bomb strings.Builder
+	bomb.WriteString("a: &a [x, x, x, x, x, x, x, x, x, x]\n")
 	for c := 'b'; c < 'k'; c++ {
-		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 10))
+		bomb.WriteString(fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 10)))
 	}
 	for _, tc := range []struct {
 		name, text string
@@ -183,7 +184,7 @@ func TestBadInput(t *testing.T) {
 		{"nothing", "", fault.Malformed},
 		{"another language", "{{{", fault.Malformed},
 		{"a list", "[a, b]", fault.Malformed},
-		{"aliases that multiply", bomb, fault.TooLarge},
+		{"aliases that multiply", bomb.String(), fault.TooLarge},
 		{"an alias of itself", "a: &a [*a]\n", fault.TooLarge},
 		{"deep nesting", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), fault.TooLarge},
 		{"a long file", strings.Repeat("# x\n", 1<<19), fault.TooLarge},

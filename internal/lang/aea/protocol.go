@@ -3,6 +3,7 @@ package aea
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -159,11 +160,9 @@ func (c *converter) message(m *spec.Message) {
 
 // name refuses names that the framework does not take.
 func (c *converter) name(name string) {
-	for _, r := range reserved {
-		if r == name {
-			c.problem("PAR5004", "rename it", "AEA reserves the name '%s'", name)
-			return
-		}
+	if slices.Contains(reserved, name) {
+		c.problem("PAR5004", "rename it", "AEA reserves the name '%s'", name)
+		return
 	}
 	if !names.MatchString(name) {
 		c.problem("PAR5004", nameHint, "AEA does not take the name '%s'", name)

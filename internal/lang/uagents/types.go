@@ -86,8 +86,7 @@ func (d *declarations) recordAnnotations(t *spec.Record) []string {
 	if t.Closed {
 		args = append(args, "closed: true")
 	}
-	d.keywords(t.Keywords, t.Name)
-	return append(annotations, uagents(args)...)
+	return append(annotations, uagents(append(args, keywords(t.Keywords)...))...)
 }
 
 func uagents(args []string) []string {
@@ -104,9 +103,23 @@ func join(annotations []string) string {
 	return strings.Join(annotations, "\n") + "\n"
 }
 
-func (d *declarations) keywords(list spec.Keywords, where string) {
+// keywords writes what a schema says beyond the language as an argument.
+func keywords(list spec.Keywords) []string {
+	var members []string
 	for _, k := range list {
-		d.lose("the keyword %q of %s", k.Name, where)
+		members = append(members, syntax.Quote(k.Name)+": "+string(k.Value))
+	}
+	if members == nil {
+		return nil
+	}
+	return []string{"keywords: {" + strings.Join(members, ", ") + "}"}
+}
+
+// loseKeywords notes those of a type that is written in place, which nothing can
+// annotate.
+func (d *declarations) loseKeywords(list spec.Keywords, of string) {
+	for _, k := range list {
+		d.lose("the keyword %q of %s", k.Name, of)
 	}
 }
 
@@ -114,13 +127,13 @@ func (d *declarations) record(r *spec.Record) string {
 	var b strings.Builder
 	b.WriteString("{")
 	for i := range r.Fields {
-		b.WriteString("\n" + d.field(r, &r.Fields[i]))
+		b.WriteString("\n" + d.field(&r.Fields[i]))
 	}
 	b.WriteString("\n}")
 	return b.String()
 }
 
-func (d *declarations) field(r *spec.Record, f *spec.Field) string {
+func (d *declarations) field(f *spec.Field) string {
 	text := d.typ(f.Type)
 	union, isUnion := f.Type.(*spec.Union)
 	values, isLiteral := f.Type.(*spec.Literal)
@@ -149,20 +162,13 @@ func (d *declarations) field(r *spec.Record, f *spec.Field) string {
 	if isUnion && union.Tag != "" {
 		args = append(args, "tag: "+syntax.Quote(union.Tag))
 	}
-	if len(f.Keywords) > 0 {
-		var members []string
-		for _, k := range f.Keywords {
-			members = append(members, syntax.Quote(k.Name)+": "+string(k.Value))
-		}
-		args = append(args, "keywords: {"+strings.Join(members, ", ")+"}")
-	}
+	args = append(args, keywords(f.Keywords)...)
 	for _, a := range uagents(args) {
 		text += " " + a
 	}
 	if f.Description != "" {
 		text += " @description(" + syntax.Quote(f.Description) + ")"
 	}
-	d.keywords(f.Keywords, r.Name+"."+f.Name)
 	return quoted(f.Name) + ": " + text
 }
 
@@ -181,29 +187,29 @@ func (d *declarations) typ(t spec.Type) string {
 	case spec.Kind:
 		return kinds[t]
 	case *spec.Scalar:
-		d.keywords(t.Keywords, kinds[t.Kind])
+		d.loseKeywords(t.Keywords, kinds[t.Kind])
 		return kinds[t.Kind] + limits(&t.Limits, t.Format)
 	case *spec.List:
-		d.keywords(t.Keywords, "a list")
+		d.loseKeywords(t.Keywords, "a list")
 		if t.Set {
 			return "Set<" + d.typ(t.Item) + ">" + limits(&t.Limits, "")
 		}
 		return "List<" + d.typ(t.Item) + ">" + limits(&t.Limits, "")
 	case *spec.Map:
-		d.keywords(t.Keywords, "a map")
+		d.loseKeywords(t.Keywords, "a map")
 		key := kinds[spec.String]
 		if t.Key != nil {
 			key = d.typ(t.Key)
 		}
 		return "Map<" + key + ", " + d.typ(t.Value) + ">"
 	case *spec.Tuple:
-		d.keywords(t.Keywords, "a tuple")
+		d.loseKeywords(t.Keywords, "a tuple")
 		return "Tuple<" + strings.Join(d.list(t.Items), ", ") + ">"
 	case *spec.Union:
-		d.keywords(t.Keywords, "a union")
+		d.loseKeywords(t.Keywords, "a union")
 		return d.union(t.Variants)
 	case *spec.Literal:
-		d.keywords(t.Keywords, "a literal")
+		d.loseKeywords(t.Keywords, "a literal")
 		var values []string
 		for _, v := range t.Values {
 			values = append(values, literal(v))
@@ -301,8 +307,7 @@ func (d *declarations) enum(e *spec.Enum, name string) string {
 	if e.Key != "" {
 		args = append(args, "key: "+syntax.Quote(e.Key))
 	}
-	d.keywords(e.Keywords, e.Name)
-	annotations = append(annotations, uagents(args)...)
+	annotations = append(annotations, uagents(append(args, keywords(e.Keywords)...))...)
 	taken := make(map[string]bool)
 	var values []string
 	for _, v := range e.Values {

@@ -151,7 +151,7 @@ func (d *declarations) message(m *spec.Message, s *shape, used map[string]bool) 
 		if name != body.Name {
 			annotations = append(annotations, "@name("+syntax.Quote(body.Name)+")")
 		}
-		d.keywords(body.Keywords, body.Name)
+		d.loseKeywords(body.Keywords, body.Name)
 		return join(annotations) + head + " = " + d.typ(body.Type)
 	}
 	return head + " {}"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
@@ -236,12 +237,13 @@ func confirmRace(p *spec.Protocol, f verify.Finding) error {
 
 // written shows a protocol to whoever has to find out what is wrong with it.
 func written(p *spec.Protocol) string {
-	s := fmt.Sprintf("roles %v\n", p.Roles)
+	var s strings.Builder
+	s.WriteString(fmt.Sprintf("roles %v\n", p.Roles))
 	for _, m := range p.Messages {
-		s += fmt.Sprintf("%s %s from %v\n", m.Name, m.Class, m.From)
+		s.WriteString(fmt.Sprintf("%s %s from %v\n", m.Name, m.Class, m.From))
 	}
 	for _, r := range p.Rules {
-		s += fmt.Sprintf("%s -> %v rest %v by %v within %v else %q\n", r.Message, r.Replies, r.MayRest, r.By, r.Within, r.Else)
+		s.WriteString(fmt.Sprintf("%s -> %v rest %v by %v within %v else %q\n", r.Message, r.Replies, r.MayRest, r.By, r.Within, r.Else))
 	}
-	return s + fmt.Sprintf("%+v\n", *p.Dialogue)
+	return s.String() + fmt.Sprintf("%+v\n", *p.Dialogue)
 }
