@@ -82,6 +82,7 @@ type control struct {
 	node   *parley.Node
 	store  parley.Store
 	agents []*parley.Agent
+	places *places
 	token  string
 }
 
@@ -91,6 +92,7 @@ func (c *control) handler() http.Handler {
 	mux.HandleFunc("POST "+controlPrefix+"send", c.answer(c.send))
 	mux.HandleFunc("POST "+controlPrefix+"ask", c.answer(c.ask))
 	mux.HandleFunc("GET "+controlPrefix+"log", c.answer(c.log))
+	mux.HandleFunc("POST "+controlPrefix+"resolve", c.answer(c.resolve))
 	mux.HandleFunc("GET "+controlPrefix+"quota", c.answer(c.quota))
 	mux.HandleFunc("GET "+controlPrefix+"dead", c.answer(c.dead))
 	mux.HandleFunc("POST "+controlPrefix+"dead/{seq}/resend", c.answer(c.resend))

@@ -119,7 +119,8 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 	}
 	defer store.Close()
 	late := &lateHandler{}
-	node, transport, err := assemble(&o, store, late)
+	known := newPlaces(o.Resolve)
+	node, transport, err := assemble(&o, store, known, late)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 		}
 	}
 	controls := &Control{URL: transport.URL(), Token: newToken(), PID: os.Getpid()}
-	late.control = (&control{node, store, agents, controls.Token}).handler()
+	late.control = (&control{node, store, agents, known, controls.Token}).handler()
 	remove, err := controls.publish(o.Data)
 	if err != nil {
 		return err
@@ -185,7 +186,7 @@ func (o *Options) defaults() {
 }
 
 // assemble wires a node to its store, its transport and what it resolves with.
-func assemble(o *Options, store parley.Store, almanac *lateHandler) (*parley.Node, *parleyhttp.Transport, error) {
+func assemble(o *Options, store parley.Store, known *places, almanac *lateHandler) (*parley.Node, *parleyhttp.Transport, error) {
 	transport, err := parleyhttp.New(&parleyhttp.Options{
 		Listen: o.Listen, CertFile: o.CertFile, KeyFile: o.KeyFile, Logger: o.Logger, Handlers: almanac.mounts(),
 	})
@@ -199,7 +200,7 @@ func assemble(o *Options, store parley.Store, almanac *lateHandler) (*parley.Nod
 	if endpoint == "" {
 		endpoint = transport.URL() + "/submit"
 	}
-	resolvers := []parley.Resolver{parley.Static(o.Resolve), almanac}
+	resolvers := []parley.Resolver{known, almanac}
 	if o.Almanac != "" {
 		resolvers = append(resolvers, directory.NewClient(o.Almanac))
 	}

@@ -21,15 +21,16 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"parley": main, "greeter": greeter, "rationed": rationed})
+	testscript.Main(m, map[string]func(){"parley": main, "greeter": greeter, "rationed": rationed, "chatty": chatty})
 }
 
 // TestScript runs testdata/script/*.txtar: sessions with the binary, which are
 // also its manual by example.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, Setup: ordinary(t), Cmds: map[string]func(*testscript.TestScript, bool, []string){
-		"waitfile": waitFile,
-		"capture":  capture,
+		"waitfile":     waitFile,
+		"capture":      capture,
+		"capture_file": captureFile,
 	}})
 }
 
@@ -98,9 +99,14 @@ func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 
 // capture sets a variable to what a regular expression finds in the last output.
 func capture(ts *testscript.TestScript, _ bool, args []string) {
-	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	captureFile(ts, false, []string{args[0], "stdout", args[1]})
+}
+
+// captureFile sets a variable to what a regular expression finds in a file.
+func captureFile(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
 	if len(found) < 2 {
-		ts.Fatalf("nothing like %s in the output", args[1])
+		ts.Fatalf("nothing like %s in %s", args[2], args[1])
 	}
 	ts.Setenv(args[0], found[1])
 }

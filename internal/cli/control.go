@@ -19,6 +19,7 @@ import (
 type nodeClient struct {
 	control *run.Control
 	http    *http.Client
+	private bool // run by this process, for this command
 }
 
 // controlTimeout is longer than the node makes anyone wait.
@@ -31,7 +32,7 @@ func runningNode(data string) (*nodeClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &nodeClient{control, &http.Client{Timeout: controlTimeout}}, nil
+	return &nodeClient{control: control, http: &http.Client{Timeout: controlTimeout}}, nil
 }
 
 // call makes one request. A node that died without removing its control file

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/internal/talk"
+	"github.com/parley-agents/parley/run"
+)
+
+type chatFlags struct {
+	data, session, key, once, almanac string
+	asJSON, stream, keep              bool
+	timeout                           time.Duration
+}
+
+func newChat() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "chat [ADDRESS|NAME|URL]",
+		Short: "Talk with an agent",
+		Long: `Talk with an agent that speaks the chat protocol: one with an address, one of the
+running node by its name, or one that answers at a URL (ADDRESS=URL, if several
+do). Without any, it is the first agent of the node that runs in the data folder.
+
+In a terminal it is a screen with keys (F1 shows them). Elsewhere each line of
+input is a message, and answers are printed. If no node runs in the data folder,
+the command runs one of its own while it lasts.`,
+		Example: `  parley chat
+  parley chat --once "What is 6 * 7?"
+  parley chat http://127.0.0.1:8001
+  echo hello | parley chat assistant --json`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	var f chatFlags
+	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.once, "once", "", "say this, print the answer and end")
+	flags.StringVar(&f.session, "session", "", "go on in the session with this `ID`")
+	flags.StringVar(&f.key, "key", personName, "`name` of the agent, or of the key in the data folder, that speaks")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait for an answer")
+	flags.BoolVar(&f.stream, "stream", false, "ask for answers in pieces (always, in a terminal)")
+	flags.BoolVar(&f.keep, "keep", false, "do not end the session when leaving")
+	flags.StringVar(&f.almanac, "almanac", "", "`URL` of the Almanac that a node of one's own uses, such as http://127.0.0.1:8000/v1/almanac")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.data, f.asJSON = *data, *asJSON
+		peer := ""
+		if len(args) > 0 {
+			peer = args[0]
+		}
+		if cmd.Flags().Changed("once") && f.once == "" {
+			return fault.Errorf(fault.Malformed, "once", "expected something to say")
+		}
+		return f.run(cmd, peer)
+	}
+	return cmd
+}
+
+// personName is the agent that speaks for the person at the terminal.
+const personName = "you"
+
+func (f *chatFlags) run(cmd *cobra.Command, whom string) error {
+	ctx := cmd.Context()
+	if f.session != "" {
+		if _, err := uuid.Parse(f.session); err != nil {
+			return fault.Errorf(fault.Malformed, "session", "expected the ID of a session, a UUID")
+		}
+	}
+	node, stop, err := f.node(ctx, whom)
+	if err != nil {
+		return err
+	}
+	speaker, peer, err := f.meet(ctx, node, whom)
+	if err == nil {
+		err = f.talk(ctx, cmd, speaker, peer, node)
+	}
+	if stopped := stop(); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// meet finds out who speaks and with whom.
+func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*talk.Speaker, identity.Address, error) {
+	agents, err := node.agents(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	var own identity.Address
+	for _, a := range agents {
+		if a.Name == f.key || string(a.Address) == f.key {
+			own = a.Address
+		}
+	}
+	if own == "" {
+		return nil, "", fault.Errorf(fault.NotFound, "key", "the running node has no agent %q: name one of its agents with --key, or a data folder without a node", f.key)
+	}
+	speaker := &talk.Speaker{Node: node, Own: own, Stream: f.stream}
+	if whom == "" && f.session != "" {
+		records, err := node.Log(ctx, parley.LogQuery{Agent: own, Session: f.session, Limit: 1, Last: true}, 0)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(records) == 0 {
+			return nil, "", fault.Errorf(fault.NotFound, "session", "nothing was said in it by %s: name the agent to talk with", f.key)
+		}
+		if records[0].Message.From == own {
+			return speaker, records[0].Message.To, nil
+		}
+		return speaker, records[0].Message.From, nil
+	}
+	peer, err := findPeer(ctx, node, agents, own, whom)
+	return speaker, peer, err
+}
+
+// talk holds the conversation and ends it.
+func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) error {
+	lines := &talk.Lines{
+		Speaker: speaker, Book: talk.NewBook(speaker.Own), Out: cmd.OutOrStdout(), JSON: f.asJSON, Timeout: f.timeout, First: true,
+	}
+	session := f.session
+	if session == "" {
+		session = uuid.NewString()
+	} else {
+		var err error
+		if lines.After, err = speaker.Recall(ctx, lines.Book, session); err != nil {
+			return err
+		}
+		lines.First = lines.Book.Find(session) == nil
+	}
+	lines.Conversation = lines.Book.Open(session, peer)
+	var err error
+	if f.once != "" {
+		err = lines.Once(ctx, f.once)
+	} else {
+		err = lines.Talk(ctx, cmd.InOrStdin())
+	}
+	f.leave(ctx, speaker, lines.Conversation, node, !lines.First && f.session == "")
+	return err
+}
+
+// leave ends a session that was begun here, also after an interrupt.
+func (f *chatFlags) leave(ctx context.Context, speaker *talk.Speaker, c *talk.Conversation, node *nodeClient, begun bool) {
+	ctx = context.WithoutCancel(ctx)
+	if begun && !f.keep {
+		_ = speaker.End(ctx, c) // the node tries on
+	}
+	if node.private {
+		speaker.Drain(ctx, c.Session)
+	}
+}
+
+// node finds the running node of the data folder, or runs one.
+func (f *chatFlags) node(ctx context.Context, whom string) (_ *nodeClient, stop func() error, err error) {
+	folder, err := dataFolder(f.data)
+	if err != nil {
+		return nil, nil, err
+	}
+	node, err := runningNode(folder)
+	if err == nil {
+		_, err = node.agents(ctx)
+	}
+	if !isNotRunning(err) {
+		return node, func() error { return nil }, err
+	}
+	if whom == "" && f.session == "" {
+		return nil, nil, fault.Errorf(fault.NotFound, "", "no node is running in %s: start parley up first, or say whom to talk with", folder)
+	}
+	return f.ownNode(ctx, folder, whom)
+}
+
+// isTerminal reports whether a person sits at both ends.
+func isTerminal(cmd *cobra.Command) bool {
+	in, inOK := cmd.InOrStdin().(*os.File)
+	out, outOK := cmd.OutOrStdout().(*os.File)
+	return inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+}
+
+// Send is that of [talk.Node].
+func (c *nodeClient) Send(ctx context.Context, r run.Request) (reply run.Reply, err error) {
+	err = c.call(ctx, "POST", "send", r, &reply)
+	return reply, err
+}
+
+// Log is that of [talk.Node].
+func (c *nodeClient) Log(ctx context.Context, q parley.LogQuery, wait time.Duration) (records []parley.LogRecord, err error) {
+	err = c.call(ctx, "GET", "log?"+logParameters(q, wait), nil, &records)
+	return records, err
+}
+
+func (c *nodeClient) agents(ctx context.Context) (agents []parley.AgentInfo, err error) {
+	err = c.call(ctx, "GET", "agents", nil, &agents)
+	return agents, err
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/directory"
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/keystore"
+	"github.com/parley-agents/parley/protocol/chat"
+	"github.com/parley-agents/parley/run"
+)
+
+// A place is an agent that was named by where it is.
+type place struct {
+	address identity.Address // "" if the agent must be asked
+	url     string           // as it was given
+}
+
+// placeOf reads URL and ADDRESS=URL; ok is false for everything else.
+func placeOf(whom string) (p place, ok bool, err error) {
+	given, isURL := whom, strings.Contains(whom, "://")
+	if !isURL {
+		return place{}, false, nil
+	}
+	if address, rest, both := strings.Cut(whom, "="); both && !strings.Contains(address, ":") {
+		if p.address, err = identity.ParseAddress(address); err != nil {
+			return p, true, fault.In("address", err)
+		}
+		given = rest
+	}
+	u, err := url.Parse(given)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return p, true, fault.Errorf(fault.Malformed, "url", "expected the URL of an agent, such as http://127.0.0.1:8001")
+	}
+	p.url = given
+	return p, true, nil
+}
+
+// base is the URL without the path of the endpoint.
+func (p place) base() string { return strings.TrimSuffix(strings.TrimSuffix(p.url, "/"), "/submit") }
+
+func (p place) endpoint() string { return p.base() + "/submit" }
+
+const (
+	askTimeout = 10 * time.Second
+	maxInfo    = 1 << 20
+)
+
+// ask lets the agent say who it is.
+func (p *place) ask(ctx context.Context) error {
+	if p.address != "" {
+		return nil
+	}
+	status, text, err := get(ctx, p.base()+"/agent_info")
+	if err != nil {
+		return fault.Errorf(fault.Unavailable, p.url, "nobody answers: %w", err)
+	}
+	var info struct {
+		Address string `json:"address"`
+	}
+	if status == http.StatusOK {
+		err = json.Unmarshal(text, &info)
+	}
+	if err == nil {
+		p.address, err = identity.ParseAddress(info.Address)
+	}
+	if err != nil || status != http.StatusOK {
+		return fault.Errorf(fault.NotFound, p.url, "no single agent says there who it is (status %d): name it as ADDRESS=URL", status)
+	}
+	return nil
+}
+
+func get(ctx context.Context, url string) (status int, text []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err = io.ReadAll(io.LimitReader(response.Body, maxInfo))
+	return response.StatusCode, text, err
+}
+
+// findPeer finds whom to talk with and sees to it that the node can.
+func findPeer(ctx context.Context, node *nodeClient, agents []parley.AgentInfo, own identity.Address, whom string) (identity.Address, error) {
+	if at, ok, err := placeOf(whom); ok {
+		if err == nil {
+			err = at.ask(ctx)
+		}
+		if err != nil {
+			return "", err
+		}
+		return at.address, node.call(ctx, "POST", "resolve", run.Place{Address: at.address, URL: at.endpoint()}, &run.Place{})
+	}
+	for _, a := range agents {
+		if a.Address != own && (whom == "" || whom == a.Name) {
+			return a.Address, nil
+		}
+	}
+	if whom == "" {
+		return "", fault.Errorf(fault.NotFound, "", "the node has no other agent: say whom to talk with")
+	}
+	address, err := identity.ParseAddress(whom)
+	if err != nil && !strings.HasPrefix(whom, "agent1") {
+		err = fault.Errorf(fault.NotFound, "", "%q is neither an agent of the node nor an address or a URL", whom)
+	}
+	return address, err
+}
+
+// ownNode runs a node in this process, for the time of the conversation.
+func (f *chatFlags) ownNode(ctx context.Context, folder, whom string) (_ *nodeClient, stop func() error, err error) {
+	if f.key != personName {
+		keys, err := keystore.Open(folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := keys.Find(f.key); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, nil, err
+	}
+	opts := &run.Options{Data: folder, Listen: "127.0.0.1:0", Almanac: f.almanac}
+	if at, ok, err := placeOf(whom); ok && err == nil && f.almanac == "" {
+		opts.Almanac = at.almanac(ctx)
+	}
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	started, done := make(chan string, 1), make(chan error, 1)
+	opts.Started = func(url string) { started <- url }
+	person := chat.NewPerson(f.key)
+	go func() { done <- run.Run(working, opts, person) }()
+	stop = func() error { cancel(); return <-done }
+	select {
+	case <-started:
+	case err := <-done:
+		cancel()
+		return nil, nil, fmt.Errorf("a node for this conversation: %w", err)
+	}
+	node, err := runningNode(folder)
+	if err != nil {
+		_ = stop()
+		return nil, nil, err
+	}
+	node.private = true
+	if opts.Almanac != "" {
+		awaitListed(ctx, opts.Almanac, person.Address())
+	}
+	return node, stop, nil
+}
+
+// almanac returns where agents at this place look each other up, if they do so
+// at the place itself, as the agents of a Parley node do: there they must find
+// the one who speaks, to answer.
+func (p place) almanac(ctx context.Context) string {
+	if p.ask(ctx) != nil {
+		return ""
+	}
+	almanac := p.base() + strings.TrimSuffix(directory.Prefix, "/")
+	if !isListed(ctx, almanac, p.address) {
+		return ""
+	}
+	return almanac
+}
+
+func isListed(ctx context.Context, almanac string, agent identity.Address) bool {
+	status, _, err := get(ctx, strings.TrimSuffix(almanac, "/")+"/agents/"+string(agent))
+	return err == nil && status == http.StatusOK
+}
+
+// announceWait is how long the first message may wait for the Almanac to know
+// who speaks.
+const announceWait = 3 * time.Second
+
+// awaitListed waits a while until peers can find the agent.
+func awaitListed(ctx context.Context, almanac string, agent identity.Address) {
+	for deadline := time.Now().Add(announceWait); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if isListed(ctx, almanac, agent) {
+			return
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package talk
+
+import (
+	"sync"
+
+	"github.com/parley-agents/parley/protocol/chat"
+	"github.com/parley-agents/parley/spec"
+	"github.com/parley-agents/parley/wire/uagents"
+)
+
+// errorSchema is the model digest of ErrorMessage, known to every agent.
+const errorSchema = "model:94cb082f79871c5e80a20637f935d233f0ce11a135d5a3a3c6071e81102a84d5"
+
+// A kind is one of the models of the protocol.
+type kind struct {
+	schema string
+	codec  *uagents.Codec
+}
+
+func kindOf[T any]() kind {
+	model, err := spec.FromGo[T]()
+	if err != nil {
+		panic(err) // the types are fixed
+	}
+	k := kind{}
+	if k.schema, err = spec.Digest(model); err != nil {
+		panic(err)
+	}
+	if k.codec, err = uagents.NewCodec(model, &uagents.CodecOptions{Lax: true}); err != nil {
+		panic(err)
+	}
+	return k
+}
+
+var (
+	messages = sync.OnceValue(kindOf[chat.ChatMessage])
+	acks     = sync.OnceValue(kindOf[chat.ChatAcknowledgement])
+)
+
+func messageSchema() string { return messages().schema }
+func ackSchema() string     { return acks().schema }
+
+func readMessage(payload []byte) (m chat.ChatMessage, err error) {
+	err = messages().codec.Unmarshal(payload, &m)
+	return m, err
+}
+
+func readAck(payload []byte) (a chat.ChatAcknowledgement, err error) {
+	err = acks().codec.Unmarshal(payload, &a)
+	return a, err
+}

@@ -1,0 +1,23 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/parley-agents/parley"
+)
+
+// NewPerson makes the agent that speaks for a person at a keyboard. It
+// acknowledges what it is told and keeps nothing itself: the message log of the
+// node has everything, and whoever shows the conversation reads it there.
+func NewPerson(name string) *parley.Agent {
+	a := parley.NewAgent(name, nil)
+	rules, err := Rules()
+	if err != nil {
+		panic(err) // the types are fixed
+	}
+	p := parley.NewProtocol(rules)
+	parley.On(p, func(context.Context, *parley.Turn, ChatMessage) error { return nil }, parley.Confirm(Acknowledge))
+	parley.On(p, func(context.Context, *parley.Turn, ChatAcknowledgement) error { return nil })
+	a.Include(p, nil)
+	return a
+}
