@@ -265,6 +265,12 @@ func (t *Turn) Set(key string, value []byte) error {
 // Delete removes a value when the turn is committed.
 func (t *Turn) Delete(key string) { t.values.delete(key) }
 
+// Keys returns up to limit keys of the agent's own values that start with a prefix
+// and are greater than after, in order of bytes, as they are committed.
+func (t *Turn) Keys(ctx context.Context, prefix, after string, limit int) ([]string, error) {
+	return t.agent.node.opts.Store.Keys(ctx, t.Agent.Address, prefix, after, limit)
+}
+
 // Load returns one of the agent's own values as a T, from JSON. ok is false if
 // there is none.
 func Load[T any](ctx context.Context, t *Turn, key string) (value T, ok bool, err error) {
