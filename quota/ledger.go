@@ -52,12 +52,17 @@ func (l Ledger) Add(message string, limit Limit, now time.Time) bool {
 	u.Requests++
 	u.WindowMinutes, u.MaxRequests = limit.WindowMinutes, limit.MaxRequests
 	l[message] = u
-	for name, other := range l {
-		if other == nil || second-other.WindowStart > int64(other.WindowMinutes)*60 {
+	l.drop(now)
+	return true
+}
+
+// drop forgets the windows that are over.
+func (l Ledger) drop(now time.Time) {
+	for name, u := range l {
+		if u == nil || now.Unix()-u.WindowStart > int64(u.WindowMinutes)*60 {
 			delete(l, name)
 		}
 	}
-	return true
 }
 
 // An Entry is what one sender has used of one limit, for those who look.

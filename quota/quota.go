@@ -37,8 +37,9 @@ type Quota struct {
 	// Now tells the time, which is time.Now unless somebody sets it before use.
 	Now func() time.Time
 
-	rules atomic.Pointer[Rules]
-	names sync.Map // reflect.Type → messageName
+	rules  atomic.Pointer[Rules]
+	names  sync.Map               // reflect.Type → messageName
+	cursor atomic.Pointer[string] // the key after which to tidy next
 }
 
 type messageName struct{ name, title string }
@@ -46,6 +47,7 @@ type messageName struct{ name, title string }
 // New makes a quota. Rules that would have no effect are errors.
 func New(r Rules) (*Quota, error) {
 	q := &Quota{Now: time.Now}
+	q.cursor.Store(new(string))
 	return q, q.SetRules(r)
 }
 
@@ -94,6 +96,9 @@ func (q *Quota) admit(ctx context.Context, t *parley.Turn, in any) error {
 	}
 	if ledger == nil {
 		ledger = make(Ledger)
+		if err := q.tidy(ctx, t); err != nil {
+			return err
+		}
 	}
 	turn := t.ID[:min(len(t.ID), 16)]
 	if u := ledger[message.name]; u != nil && slices.Contains(u.Turns, turn) {
@@ -112,6 +117,31 @@ func (q *Quota) admit(ctx context.Context, t *parley.Turn, in any) error {
 	// A conflict with another message of the same sender is an error here, and
 	// the node runs this message again.
 	return t.Flush(ctx)
+}
+
+// tidy drops ledgers of which nothing is valid any more: two at most for each new
+// one, so that strangers who come once do not fill the store.
+func (q *Quota) tidy(ctx context.Context, t *parley.Turn) error {
+	const most = 2
+	keys, err := t.Keys(ctx, prefix, *q.cursor.Load(), most)
+	if err != nil {
+		return err
+	}
+	next := ""
+	if len(keys) == most {
+		next = keys[most-1]
+	}
+	q.cursor.Store(&next)
+	for _, key := range keys {
+		ledger, _, err := parley.Load[Ledger](ctx, t, key)
+		if err != nil {
+			return err
+		}
+		if ledger.drop(q.Now()); len(ledger) == 0 {
+			t.Delete(key)
+		}
+	}
+	return nil
 }
 
 func (q *Quota) nameOf(in any) (messageName, error) {

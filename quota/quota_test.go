@@ -327,6 +327,36 @@ func TestAFailingHandlerIsCounted(t *testing.T) {
 	}
 }
 
+// Strangers who come once leave nothing behind for ever.
+func TestOldLedgersAreDropped(t *testing.T) {
+	var now atomic.Int64
+	now.Store(1_700_000_000)
+	q := mustNew(t, limited())
+	q.Now = func() time.Time { return time.Unix(now.Load(), 0) }
+	store := memory.New()
+	b := newBench(t, store, q, 60, answer)
+	kept := func() int {
+		keys, err := store.Keys(t.Context(), b.agent.Address(), "quota/", "", 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(keys)
+	}
+	for i := range 30 {
+		b.ask(i, "hi")
+	}
+	if n := kept(); n != 30 {
+		t.Fatalf("%d ledgers of 30 senders in one hour", n)
+	}
+	now.Add(3601)
+	for i := range 30 {
+		b.ask(30+i, "hi")
+	}
+	if n := kept(); n != 30 {
+		t.Errorf("%d ledgers, want those of the last 30 senders", n)
+	}
+}
+
 func TestMistakesInRules(t *testing.T) {
 	one := []identity.Address{address(t, "sender0")}
 	for _, tc := range []struct {
