@@ -186,14 +186,14 @@ func nested(depth int) chat.Node {
 }
 
 func TestCardsAreEightDeepAtMost(t *testing.T) {
-	content, err := chat.Card{Payload: chat.CustomCard{Root: nested(chat.MaxCardDepth)}}.Content()
+	content, err := chat.Card{Payload: chat.CustomCard{Root: nested(8)}}.Content()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok, err := chat.CardOf(content); !ok || err != nil {
 		t.Errorf("eight deep: %v, %v", ok, err)
 	}
-	if _, err := (chat.Card{Payload: &chat.CustomCard{Root: nested(chat.MaxCardDepth + 1)}}).Content(); fault.CodeOf(err) != fault.TooLarge {
+	if _, err := (chat.Card{Payload: &chat.CustomCard{Root: nested(9)}}).Content(); fault.CodeOf(err) != fault.TooLarge {
 		t.Errorf("nine deep: %v", err)
 	}
 }
