@@ -30,4 +30,11 @@ func (e *retryError) Error() string {
 	return "the handler asks to be run again after " + e.after.String()
 }
 
+// IsRetry reports whether an error asks to run the handler again, for those who
+// handle the errors of others.
+func IsRetry(err error) bool {
+	_, ok := asRetry(err)
+	return ok
+}
+
 func asRetry(err error) (*retryError, bool) { return errors.AsType[*retryError](err) }

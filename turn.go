@@ -201,6 +201,22 @@ func (a *Agent) seal(e *OutboxEntry) error {
 	return nil
 }
 
+// Sent returns how many messages the turn has sent. A message is known by its turn
+// and its place in it, so that a handler which is run again sends nothing twice.
+func (t *Turn) Sent() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ordinal
+}
+
+// SkipTo goes on after the first n messages, for a handler that knows that an
+// earlier run has flushed them and does not want to say the same.
+func (t *Turn) SkipTo(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ordinal = max(t.ordinal, n)
+}
+
 // Flush commits what the turn has collected so far and lets it go out. A handler
 // that is run again after a flush finds the flushed messages sent already, and
 // they are not sent twice.

@@ -118,6 +118,12 @@ func Acknowledge(m ChatMessage) ChatAcknowledgement {
 	return ChatAcknowledgement{Timestamp: time.Now(), AcknowledgedMsgID: m.MsgID}
 }
 
+// MessageID is the name by which acknowledgements know the message.
+func (m ChatMessage) MessageID() string { return m.MsgID.String() }
+
+// Confirms names the message that is acknowledged.
+func (a ChatAcknowledgement) Confirms() string { return a.AcknowledgedMsgID.String() }
+
 // Rules returns the protocol as data.
 func Rules() (*spec.Protocol, error) {
 	message, err := spec.FromGo[ChatMessage]()

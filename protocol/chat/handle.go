@@ -1,0 +1,216 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/fault"
+)
+
+// Options change how an agent chats. Nil means the defaults.
+type Options struct {
+	// Stream lets [Turn.Stream] send pieces to everybody. Without it only
+	// partners get pieces that have streamed or asked for it themselves.
+	Stream bool
+
+	// AllowUnsigned lets users chat, who do not sign. They get the
+	// acknowledgement; answers reach only agents.
+	AllowUnsigned bool
+
+	// OnStart and OnEnd run when a partner starts or ends a session.
+	OnStart, OnEnd func(context.Context, *Turn) error
+
+	// PublishManifest tells the directory about the protocol.
+	PublishManifest bool
+}
+
+// WantsStream is the key of a [MetadataContent] by which a partner asks for an
+// answer in pieces: {"stream": "true"}.
+const WantsStream = "stream"
+
+// Handle lets an agent chat: f is run for everything that a partner says. It is
+// acknowledged before that, whatever f does and however long it takes. An error
+// of f is told to the partner: an [*parley.Error] in its own words, any other with
+// the number of the message only; details go to the log.
+//
+// Partners of the older versions of the protocol are served as well.
+func Handle(a *parley.Agent, f func(context.Context, *Turn) error, opts *Options) {
+	h := &chatter{handle: f}
+	if opts != nil {
+		h.opts = *opts
+	}
+	rules, err := Rules()
+	printedRules, mendedRules, olderErr := olderRules()
+	if err = errors.Join(err, olderErr); err != nil {
+		panic(err) // the types are fixed
+	}
+	current, printed, mended := parley.NewProtocol(rules), parley.NewProtocol(printedRules), parley.NewProtocol(mendedRules)
+	var who []parley.HandlerOption
+	if h.opts.AllowUnsigned {
+		who = append(who, parley.AllowUnsigned())
+	}
+	parley.On(parley.Together(current, mended), h.take, append(who, parley.Mend(Mend), parley.Confirm(h.accept))...)
+	parley.On(printed, h.takePrinted, append(who, parley.Confirm(h.acceptPrinted))...)
+	parley.On(parley.Together(current, mended, printed), h.acknowledged, append(who, parley.Mend(MendAcknowledgement))...)
+	for _, p := range []*parley.Protocol{current, mended, printed} {
+		a.Include(p, &parley.Include{PublishManifest: h.opts.PublishManifest})
+	}
+	a.Every(time.Hour, forgetOld)
+}
+
+// A chatter is the chat of one agent.
+type chatter struct {
+	opts    Options
+	handle  func(context.Context, *Turn) error
+	streams streams
+}
+
+func (h *chatter) accept(m ChatMessage) ChatAcknowledgement {
+	h.streams.hear(m)
+	return Acknowledge(m)
+}
+
+func (h *chatter) acceptPrinted(p printedMessage) ChatAcknowledgement {
+	for _, content := range p.Content {
+		if end, ok := content.(StartStreamContent); ok { // or the end of one, if it is ours
+			h.streams.hear(ChatMessage{Content: []Content{EndStreamContent{StreamID: end.StreamID}}})
+		}
+	}
+	return ChatAcknowledgement{Timestamp: time.Now(), AcknowledgedMsgID: p.MsgID}
+}
+
+func (h *chatter) takePrinted(ctx context.Context, t *parley.Turn, p printedMessage) error {
+	s, known, err := loadSession(ctx, t, t.Sender)
+	if err != nil {
+		return err
+	}
+	hears := uuid.Nil
+	if s.Hearing != nil {
+		hears = s.Hearing.ID
+	}
+	s.Printed = true
+	return h.serve(ctx, t, s, known, p.current(hears))
+}
+
+func (h *chatter) take(ctx context.Context, t *parley.Turn, m ChatMessage) error {
+	s, known, err := loadSession(ctx, t, t.Sender)
+	if err != nil {
+		return err
+	}
+	s.Printed = false
+	return h.serve(ctx, t, s, known, m)
+}
+
+// serve notes what a message says and lets the author's function answer it.
+func (h *chatter) serve(ctx context.Context, t *parley.Turn, s *Session, known bool, m ChatMessage) error {
+	c := &Turn{Turn: t, Message: m, session: s, streams: &h.streams, always: h.opts.Stream}
+	heard := s.hear(m)
+	c.text = heard.text
+	if heard.starts || !known {
+		if err := h.run(ctx, c, h.opts.OnStart); err != nil {
+			return err
+		}
+	}
+	if heard.something {
+		s.add(Line{Text: heard.text, Time: time.Now(), ID: m.MsgID})
+	}
+	if err := s.save(t); err != nil {
+		return err
+	}
+	if heard.something {
+		if err := h.answer(ctx, c); err != nil {
+			return err
+		}
+	}
+	if heard.ends {
+		return h.run(ctx, c, h.opts.OnEnd)
+	}
+	return nil
+}
+
+func (h *chatter) run(ctx context.Context, c *Turn, f func(context.Context, *Turn) error) error {
+	if f == nil {
+		return nil
+	}
+	return f(ctx, c)
+}
+
+// answer runs the author's function; what goes wrong becomes a text.
+func (h *chatter) answer(ctx context.Context, c *Turn) error {
+	err := h.handle(ctx, c)
+	if err == nil || ctx.Err() != nil || parley.IsRetry(err) {
+		return err
+	}
+	coded, ok := errors.AsType[*fault.Error](err)
+	if ok && coded.Code != fault.Internal {
+		c.Log.Info("a chat message is answered with an error", "error", err)
+		return c.Say("An error occurred: " + coded.Text)
+	}
+	c.Log.Error("a chat message cannot be answered", "error", err)
+	return c.Say(fmt.Sprintf("An error occurred: something went wrong here (message %s)", c.ID))
+}
+
+func (h *chatter) acknowledged(ctx context.Context, t *parley.Turn, in ChatAcknowledgement) error {
+	s, known, err := loadSession(ctx, t, t.Sender)
+	if err != nil || !known {
+		return err
+	}
+	for i := range s.Lines {
+		if l := &s.Lines[i]; l.Own && l.ID == in.AcknowledgedMsgID && !l.Acknowledged {
+			l.Acknowledged = true
+			return s.save(t)
+		}
+	}
+	t.Log.Debug("an acknowledgement of nothing that is known", "message", in.AcknowledgedMsgID)
+	return nil
+}
+
+// heard is what a message says.
+type heard struct {
+	text         string
+	something    bool // to be answered
+	starts, ends bool
+}
+
+// hear notes what a message says about the session itself and returns the rest.
+func (s *Session) hear(m ChatMessage) (h heard) {
+	for _, content := range m.Content {
+		switch content := content.(type) {
+		case TextContent:
+			if s.Hearing != nil {
+				s.Hearing.Text = cut(s.Hearing.Text+content.Text, maxHeard)
+				continue
+			}
+			h.text += content.Text
+			h.something = true
+		case ResourceContent:
+			h.something = true
+		case MetadataContent:
+			if content.Metadata[WantsStream] == "true" {
+				s.Streams = true
+			}
+			if _, wish := content.Metadata[WantsStream]; !wish || len(content.Metadata) > 1 {
+				h.something = true
+			}
+		case StartSessionContent:
+			s.Ended, h.starts = false, true
+		case EndSessionContent:
+			s.Ended, h.ends = true, true
+		case StartStreamContent:
+			s.Streams = true
+			s.Hearing = &hearing{ID: content.StreamID}
+		case EndStreamContent:
+			if s.Hearing != nil && s.Hearing.ID == content.StreamID {
+				h.text += s.Hearing.Text
+				h.something = h.something || s.Hearing.Text != ""
+				s.Hearing = nil
+			}
+		}
+	}
+	return h
+}
