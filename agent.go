@@ -13,6 +13,7 @@ import (
 	"unique"
 
 	"github.com/parley-agents/parley/dialogue"
+	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/spec"
 )
@@ -280,14 +281,27 @@ func (a *Agent) route(method, path string, out reflect.Type, f func(context.Cont
 		}
 	}
 	a.routes = append(a.routes, Route{Method: method, Path: path, Serve: func(ctx context.Context, body []byte) ([]byte, error) {
-		t := a.newTurn("route", newSession())
-		value, err := f(ctx, t, body)
-		if err != nil {
-			return nil, err
+		session := newSession()
+		for {
+			answer, err := a.serveRoute(ctx, session, response, func(t *Turn) (any, error) { return f(ctx, t, body) })
+			if !errors.Is(err, errConflict) || ctx.Err() != nil {
+				return answer, err
+			}
 		}
-		if err := t.commit(ctx, nil); err != nil {
-			return nil, err
-		}
-		return response.strict.Marshal(value)
 	}})
+}
+
+// serveRoute answers a request once. An answer that is none of the type is the
+// agent's own mistake, and then nothing has happened.
+func (a *Agent) serveRoute(ctx context.Context, session string, response *model, f func(*Turn) (any, error)) ([]byte, error) {
+	t := a.newTurn("route/"+session, session)
+	value, err := f(t)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := response.strict.Marshal(value)
+	if err != nil {
+		return nil, fault.Errorf(fault.Unsupported, "", "the answer is no %s: %w", response.record.Name, err)
+	}
+	return answer, t.commit(ctx, nil)
 }

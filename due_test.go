@@ -197,7 +197,7 @@ func TestAReceiptDoesNotWaitForTheHandler(t *testing.T) {
 		}
 		handled.Add(1)
 		return nil
-	}, parley.Confirm(func(in Note) Seen { return Seen{in.Text} }))
+	}, parley.Confirm(func(in Note) Seen { return Seen(in) }))
 	w.start("b", nil, a)
 	envelope := sealed(t, key(t, "eve"), a.Address(), digestOf[Note](t), `{"text": "hi"}`, nil)
 
