@@ -213,19 +213,12 @@ var cardForms = map[string]cardForm{
 }
 
 func formOf[P CardPayload]() cardForm {
-	codec := sync.OnceValues(func() (*uagents.Codec, error) {
-		model, err := spec.FromGo[P]()
-		if err != nil {
-			return nil, err
-		}
-		tighten(model, make(map[spec.Type]bool))
-		return uagents.NewCodec(model, nil)
-	})
+	writer, reader := cardCodec[P](true), cardCodec[P](false)
 	return cardForm{
-		write: func(payload CardPayload) (string, error) { return writeCompact(codec, payload) },
+		write: func(payload CardPayload) (string, error) { return writeCompact(writer, payload) },
 		read: func(text string) (CardPayload, error) {
 			var payload P
-			codec, err := codec()
+			codec, err := reader()
 			if err == nil {
 				err = codec.Unmarshal([]byte(text), &payload)
 			}
@@ -237,9 +230,21 @@ func formOf[P CardPayload]() cardForm {
 	}
 }
 
-// tighten makes all records of a model refuse keys that they do not know. Fields
-// with a default that a zero in Go stands for are written with it.
-func tighten(t spec.Type, seen map[spec.Type]bool) {
+func cardCodec[P CardPayload](writes bool) func() (*uagents.Codec, error) {
+	return sync.OnceValues(func() (*uagents.Codec, error) {
+		model, err := spec.FromGo[P]()
+		if err != nil {
+			return nil, err
+		}
+		tighten(model, writes, make(map[spec.Type]bool))
+		return uagents.NewCodec(model, nil)
+	})
+}
+
+// tighten makes all records of a model refuse keys that they do not know. A field
+// with a default is never null; where a zero in Go stands for the default, that is
+// written.
+func tighten(t spec.Type, writes bool, seen map[spec.Type]bool) {
 	if seen[t] {
 		return
 	}
@@ -250,15 +255,15 @@ func tighten(t spec.Type, seen map[spec.Type]bool) {
 		for i := range t.Fields {
 			f := &t.Fields[i]
 			if f.Default != "" && f.Nullable {
-				f.Optional, f.Nullable = true, false
+				f.Optional, f.Nullable = writes, false
 			}
-			tighten(f.Type, seen)
+			tighten(f.Type, writes, seen)
 		}
 	case *spec.List:
-		tighten(t.Item, seen)
+		tighten(t.Item, writes, seen)
 	case *spec.Union:
 		for _, variant := range t.Variants {
-			tighten(variant, seen)
+			tighten(variant, writes, seen)
 		}
 	}
 }

@@ -210,6 +210,7 @@ func TestCardsThatAreRefused(t *testing.T) {
 		{"empty list", "carousel", `{"items":[]}`, "malformed: card_payload.items: expected at least 1 items, found 0"},
 		{"number for text", "detail", `{"title":5,"ctas":[]}`, "malformed: card_payload.title: expected a string, found an integer"},
 		{"word of no list", "custom", `{"root":{"type":"badge","label":"b","variant":"loud"}}`, `malformed: card_payload.root.variant: "loud" is no literal; expected one of "info", "success", "warning"`},
+		{"null for a default", "custom", `{"root":{"type":"heading","value":"h","level":null}}`, `malformed: card_payload.root.level: null is no literal; expected one of 1, 2, 3`},
 		{"select without options", "form", `{"fields":[{"name":"n","kind":"select","label":"l"}],"submit_cta":{"label":"Go","selection":{}}}`, "malformed: card_payload.fields[0].options: a field of the kind select needs options"},
 		{"select without options in a tree", "custom", `{"root":{"type":"section","children":[{"type":"input","name":"n","kind":"select","label":"l","options":[]}]}}`, "malformed: card_payload.root.children[0].options: a field of the kind select needs options"},
 	} {
