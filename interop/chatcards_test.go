@@ -152,7 +152,8 @@ func sameMetadata(ours, theirs map[string]string) bool {
 	}
 	for key, value := range ours {
 		if key == "card_payload" || key == "selection" {
-			if !pyjson.Equal(withoutEmpty(parseText(spec.JSON(value))), withoutEmpty(parseText(spec.JSON(theirs[key])))) {
+			mine, other := parseText(spec.JSON(value)), parseText(spec.JSON(theirs[key]))
+			if text(comparableCard(key, mine)) != text(comparableCard(key, other)) {
 				return false
 			}
 		} else if value != theirs[key] {
@@ -162,13 +163,16 @@ func sameMetadata(ours, theirs map[string]string) bool {
 	return true
 }
 
-func withoutEmpty(v pyjson.Value) pyjson.Value {
+func comparableCard(key string, v pyjson.Value) pyjson.Value {
+	if key == "selection" {
+		return sorted(v)
+	}
 	for i := range v.Items {
-		v.Items[i] = withoutEmpty(v.Items[i])
+		v.Items[i] = comparableCard("", v.Items[i])
 	}
 	var members []pyjson.Member
 	for _, m := range v.Members {
-		if m.Value = withoutEmpty(m.Value); m.Value.Kind != pyjson.String || m.Value.Text != "" {
+		if m.Value = comparableCard(m.Key, m.Value); m.Value.Kind != pyjson.String || m.Value.Text != "" {
 			members = append(members, m)
 		}
 	}

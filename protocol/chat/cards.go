@@ -302,7 +302,7 @@ func writeCompact(codec func() (*uagents.Codec, error), v any) (string, error) {
 	}
 	value, err := pyjson.Parse(text, nil)
 	if err == nil {
-		err = checkFinite(value)
+		err = spellFloats(&value)
 	}
 	if err != nil {
 		return "", err
@@ -331,19 +331,29 @@ func withoutNulls(v pyjson.Value) pyjson.Value {
 	return v
 }
 
-// checkFinite refuses numbers that JSON has no words for.
-func checkFinite(v pyjson.Value) error {
-	if v.Kind == pyjson.Float && (math.IsNaN(v.Num) || math.IsInf(v.Num, 0)) {
-		return fault.Errorf(fault.Unsupported, "", "JSON has no number %v", v.Num)
+// spellFloats spells floats as the libraries do in cards, where small ones look
+// other than in messages: 0.00001 and 1e-7 are 1e-05 and 1e-07 there. It refuses
+// those that JSON has no words for.
+func spellFloats(v *pyjson.Value) error {
+	if v.Kind == pyjson.Float {
+		size := math.Abs(v.Num)
+		switch {
+		case math.IsNaN(size) || math.IsInf(size, 0):
+			return fault.Errorf(fault.Unsupported, "", "JSON has no number %v", v.Num)
+		case size >= 1e-5 && size < 1e-4:
+			*v = pyjson.OfInt(strconv.FormatFloat(v.Num, 'f', -1, 64))
+		case size > 0 && size < 1e-5:
+			*v = pyjson.OfInt(strings.Replace(strconv.FormatFloat(v.Num, 'e', -1, 64), "e-0", "e-", 1))
+		}
 	}
-	for i, item := range v.Items {
-		if err := checkFinite(item); err != nil {
+	for i := range v.Items {
+		if err := spellFloats(&v.Items[i]); err != nil {
 			return fault.In("["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	for _, m := range v.Members {
-		if err := checkFinite(m.Value); err != nil {
-			return fault.In(pyjson.Brief(m.Key), err)
+	for i := range v.Members {
+		if err := spellFloats(&v.Members[i].Value); err != nil {
+			return fault.In(pyjson.Brief(v.Members[i].Key), err)
 		}
 	}
 	return nil

@@ -232,6 +232,23 @@ func TestCardsThatAreRefused(t *testing.T) {
 	}
 }
 
+// Floats look in cards as the library writes them there.
+func TestFloatsInCards(t *testing.T) {
+	for want, f := range map[string]float64{
+		"2.0": 2, "-0.0": math.Copysign(0, -1), "1e+16": 1e16, "9999999999999998.0": 9999999999999998, "1.2345678901234568e+17": 123456789012345678,
+		"0.0001": 1e-4, "0.000015": 1.5e-5, "0.00001": 1e-5, "-1.25e-6": -1.25e-6, "1e-7": 1e-7, "1.5e-10": 1.5e-10, "5e-324": 5e-324,
+	} {
+		content, err := chat.CardResponse{Selection: map[string]any{"f": f}}.Content()
+		if got := content.Metadata["selection"]; got != `{"f":`+want+`}` || err != nil {
+			t.Errorf("%v is written %s (%v), want %s", f, got, err, want)
+		}
+		response, _, err := chat.CardResponseOf(content)
+		if got := response.Selection["f"]; got != f || err != nil {
+			t.Errorf("%v is read as %v (%v)", f, got, err)
+		}
+	}
+}
+
 // Authors learn of mistakes when they make the card, not when nobody sees it.
 func TestCardsThatCannotBeWritten(t *testing.T) {
 	cta := func(v any) []chat.CtaAction {
