@@ -104,7 +104,7 @@ func (m *module) annotations(list []*syntax.Annotation, on target) []spec.Annota
 	seen := make(map[string]bool)
 	for _, a := range list {
 		name := a.Name.String()
-		if !m.annotation(a, name, on) {
+		if a.Broken || !m.annotation(a, name, on) {
 			continue
 		}
 		if seen[name] && !strings.HasPrefix(name, "x_") {

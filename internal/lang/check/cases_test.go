@@ -62,6 +62,12 @@ func TestNames(t *testing.T) {
 		{"fields on the wire", "type A = { a: Int, @wire(\"a\") b: Int }", "1:31 PAR1003 duplicate field 'a'"},
 		{"enum values", "enum E { A, B, A }", "1:16 PAR1003 duplicate value 'A'"},
 		{"words as names", "type A = { type: Int, message: Int, reserved: Int, `a b`: Int }", ""},
+		{"what was not understood is not missed", "struct Point { x: Int }\ntype Line = { from: Point, to: Pont }", "1:1 PAR0003 unknown declaration 'struct'\n2:32 PAR1001 unknown type 'Pont'"},
+		{"annotations that were not understood", "@name(\"a\" \"b\")\ntype A = Int", "1:11 PAR0002 expected ',' or ')', found the string \"b\""},
+		{"a declaration without a name may be any", "type = Int\ntype A = { a: B }", "1:6 PAR0002 expected the type's name, found '='"},
+		{"a brace that was forgotten", "type A = a: Int, b: Int }\ntype B = A", "1:10 PAR0002 expected '{', found 'a'"},
+		{"a brace before annotations", "type A = {\n a: Int\n@name(\"x\")\nenum E { X }\ntype B = E", "3:1 PAR0002 expected '}', found '@': '{' was opened at 1:10"},
+		{"a message of itself", "protocol P { message m = m }", "1:26 PAR1001 unknown type 'm'"},
 		{"broken types are not spoken of again", "type A = { a Int }\ntype B = { a: A, b: Int = \"x\" }", "1:14 PAR0002 expected ':', found 'Int'\n2:27 PAR1005 default \"x\" is not an Int"},
 	} {
 		tc.run(t)

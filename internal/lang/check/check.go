@@ -59,7 +59,7 @@ type Protocol struct {
 	base      *Protocol
 	converter *scope
 	unclear   bool            // the dialogue cannot be judged
-	slips     map[slip]bool   // what would only follow from a misspelt name
+	slips     map[string]int  // unknown names, by the code of what follows from them
 	solved    map[string]bool // messages whose senders the source does not name
 }
 
@@ -200,19 +200,19 @@ func (m *module) full(code string) bool {
 	return m.said[info.Severity] > 2*diag.MaxPerFile
 }
 
-// A slip is a finding that has its cause elsewhere: that of a message which a
-// misspelt name was meant for.
-type slip struct{ code, message string }
-
 // judge lets package verify look at the dialogue and places what it finds.
 func (m *module) judge(p *Protocol) {
 	if p.unclear || !verify.Covers(p.Spec) {
 		return
 	}
 	result := verify.Protocol(p.Spec, verify.Options{Bounds: m.c.options.Bounds})
+	count := make(map[string]int)
 	for _, f := range result.Findings {
-		if p.slips[slip{f.Code, f.At.Message}] {
-			continue
+		count[f.Code]++
+	}
+	for _, f := range result.Findings {
+		if count[f.Code] <= p.slips[f.Code] {
+			continue // what lacks it is what the unknown name was meant for
 		}
 		m.c.found = append(m.c.found, diag.New(f.Code, p.place(f.At), f.Hint, "%s", f.Message))
 	}

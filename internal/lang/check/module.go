@@ -16,6 +16,7 @@ type module struct {
 	file    *syntax.File
 	pkg     *syntax.Package
 	imports []importOf
+	missing []*syntax.Import // not found
 	top     *scope
 	traits  map[string]*syntax.AnnotationDecl
 
@@ -81,6 +82,7 @@ func (m *module) imported() {
 			other := m.find(item)
 			switch {
 			case other == nil:
+				m.missing = append(m.missing, item)
 				continue
 			case seen[other] && item.Alias.Text == "":
 				m.report("PAR1002", item.Span, "remove one", "'%s' is imported twice", item.Path.Value)
@@ -129,19 +131,15 @@ func (c *checker) cycles() {
 	walk = func(m *module, trail []string) {
 		state[m] = inProgress
 		trail = append(trail, m.file.Name)
-		kept := m.imports[:0:0]
 		for _, im := range m.imports {
 			switch {
 			case state[im.module] == inProgress:
 				m.report("PAR1022", im.decl.Path.Span, "move what both need to a third file",
 					"import cycle: %s", strings.Join(append(trail, im.module.file.Name), " -> "))
-				continue
 			case state[im.module] == untouched && len(trail) < maxImportDepth:
 				walk(im.module, trail)
 			}
-			kept = append(kept, im)
 		}
-		m.imports = kept
 		state[m] = resolved
 	}
 	for _, m := range c.order {
@@ -349,6 +347,29 @@ func (im importOf) names(q *syntax.QName) bool {
 	}
 	pkg, _ := im.module.identity()
 	return pkg == qualifier
+}
+
+// unknown reports a type that is not known, unless it may be one that was not
+// understood.
+func (s *scope) unknown(q *syntax.QName) {
+	last := q.First.Text
+	if len(q.Rest) > 0 {
+		last = q.Rest[len(q.Rest)-1].Text
+	}
+	if s.m.file.Lost(last) {
+		return
+	}
+	for _, im := range s.m.missing {
+		if im.Alias.Text == "" || len(q.Rest) > 0 && im.Alias.Text == q.First.Text {
+			return // it may be there
+		}
+	}
+	for _, im := range s.m.imports {
+		if im.module.file.Lost(last) {
+			return
+		}
+	}
+	s.m.report("PAR1001", q.At(), s.nearName(q.String()), "unknown type '%s'", q.String())
 }
 
 // nearName returns a hint for a type that is not known.

@@ -25,7 +25,8 @@ func (m *module) protocol(p *Protocol) {
 	}
 	p.Spec = &spec.Protocol{Name: p.Name, Doc: p.Decl.Doc()}
 	p.unclear = p.Decl.Broken
-	w := &protocolWriter{module: m, Protocol: p, declared: make(map[string]bool)}
+	w := &protocolWriter{module: m, Protocol: p, declared: make(map[string]bool), told: make(map[string]bool)}
+	p.slips = make(map[string]int)
 	w.head()
 	w.inherit()
 	w.items()
@@ -41,6 +42,7 @@ type protocolWriter struct {
 	flow     *syntax.Flow
 	roles    *syntax.Roles
 	declared map[string]bool // messages, those of the base too
+	told     map[string]bool // names of messages and roles that are not there
 }
 
 func (w *protocolWriter) head() {
@@ -194,9 +196,10 @@ func (w *protocolWriter) rolesNamed(names []syntax.Name) []string {
 	for _, n := range w.distinct(names) {
 		if w.Spec.Role(n.Text) == nil {
 			w.unclear = true
-			if w.roles != nil && w.roles.Broken {
-				continue
+			if w.Decl.Broken || w.told["role "+n.Text] {
+				continue // what was not understood may have declared it
 			}
+			w.told["role "+n.Text] = true
 			var known []string
 			for _, r := range w.Spec.Roles {
 				known = append(known, r.Name)
@@ -245,23 +248,24 @@ func (w *protocolWriter) messagesNamed(names []syntax.Name, what string) []strin
 	return out
 }
 
-// messageNamed resolves the name of a message. If it is near another one, that
-// one will lack what stands here, with the code that follows.
+// messageNamed resolves the name of a message. One that is not there is told
+// once; some message will lack what stands here, with the code that follows.
 func (w *protocolWriter) messageNamed(n syntax.Name, what, follows string) {
 	if n.Text == "" || w.known(n.Text) {
 		return
 	}
+	w.slips[follows]++
+	if w.told[n.Text] || w.said[diag.Error] > 2*diag.MaxPerFile {
+		return
+	}
+	w.told[n.Text] = true
 	var known []string
 	for _, m := range w.Spec.Messages {
 		known = append(known, m.Name)
 	}
 	hint := "declare `message " + n.Text + "` or remove it"
-	if near := diag.Nearest(n.Text, known); near != "" {
-		hint = "did you mean '" + near + "'?"
-		if w.slips == nil {
-			w.slips = make(map[slip]bool)
-		}
-		w.slips[slip{follows, near}] = true
+	if near := diag.DidYouMean(n.Text, known); near != "" {
+		hint = near
 	}
 	w.report("PAR2002", n.Span, hint, "%s'%s' is not a message of this protocol", what, n.Text)
 }

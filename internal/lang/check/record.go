@@ -118,7 +118,7 @@ func (f *filling) spread(d *syntax.Spread, seen map[string]bool) {
 	def, ok := f.scope.lookup(&d.Name)
 	if !ok {
 		f.broken = true
-		m.report("PAR1001", d.Name.At(), f.scope.nearName(d.Name.String()), "unknown type '%s'", d.Name.String())
+		f.scope.unknown(&d.Name)
 		return
 	}
 	t := m.c.settle(def)

@@ -159,8 +159,8 @@ func (s *scope) named(t *syntax.Named, name string) spec.Type {
 		return s.limited(t, typ)
 	}
 	def, ok := s.lookup(&t.Name)
-	if !ok {
-		s.m.report("PAR1001", t.Name.At(), s.nearName(t.Name.String()), "unknown type '%s'", t.Name.String())
+	if !ok || isItself(def) {
+		s.unknown(&t.Name)
 		return wrong
 	}
 	typ := s.m.c.settle(def)
@@ -172,6 +172,13 @@ func (s *scope) named(t *syntax.Named, name string) spec.Type {
 		return s.limited(t, typ)
 	}
 	return typ
+}
+
+// isItself reports whether what was found is the message that is being resolved:
+// `message a = a` names a type that is not there.
+func isItself(d *definition) bool {
+	_, message := d.item.(*syntax.MessageDecl)
+	return message && d.state == inProgress
 }
 
 func count(n int) string {

@@ -35,15 +35,82 @@ func (p *parser) startsDecl(n int) bool {
 	return false
 }
 
-// leftOut tells that a declaration at the start of a line cannot belong to the
-// record, enum, dialogue or flow that is being read.
-func (p *parser) leftOut() bool {
-	t := p.tok()
-	return t.newline && p.startsDecl(0) && (t.start == 0 || p.src[t.start-1] == '\n') && p.peek(2).kind != tokArrow
+// declares reports whether a whole head of a declaration stands n tokens ahead,
+// such as `type A =`. No field, value or item of a dialogue looks like that.
+func (p *parser) declares(n int) bool {
+	if !p.startsDecl(n) {
+		return false
+	}
+	third := p.peek(n + 2)
+	switch p.text(p.peek(n)) {
+	case "type":
+		return third.kind == tokEqual
+	case "enum":
+		return third.kind == tokLBrace
+	case "message":
+		return third.kind == tokColon || third.kind == tokLBrace || third.kind == tokEqual
+	case "custom":
+		return third.kind == tokString || third.kind == tokText
+	case "protocol":
+		return third.kind == tokLBrace || third.kind == tokName && !third.newline
+	case "annotation":
+		return third.kind == tokLParen || third.kind == tokDot
+	}
+	return true
 }
 
-// nothingLeftOut is for places where declarations may stand.
-func (p *parser) protocolLeftOut() bool { return p.leftOut() && p.word("protocol") }
+// leftOut tells that a declaration on a new line cannot belong to the record,
+// enum, dialogue or flow that is being read: its closing brace was forgotten.
+func (p *parser) leftOut() bool {
+	if !p.tok().newline {
+		return false
+	}
+	n := p.pastAnnotations()
+	return p.declares(n) || p.startsProtocolItem(n) && !p.startsDecl(n)
+}
+
+// protocolLeftOut tells the same of a protocol within another.
+func (p *parser) protocolLeftOut() bool {
+	if !p.tok().newline || !p.atMargin() {
+		return false
+	}
+	n := p.pastAnnotations()
+	return p.declares(n) && p.text(p.peek(n)) == "protocol"
+}
+
+// pastAnnotations returns how many tokens ahead the annotations end that begin
+// here. It does not look far.
+func (p *parser) pastAnnotations() int {
+	const far = 100
+	n, depth := 0, 0
+	for n < far && (depth > 0 || p.peek(n).kind == tokAt) {
+		if depth == 0 {
+			n += 2 // @ and its name
+			for p.peek(n).kind == tokDot {
+				n += 2
+			}
+			if p.peek(n).kind != tokLParen {
+				continue
+			}
+		}
+		switch p.peek(n).kind {
+		case tokLParen, tokLBrack, tokLBrace:
+			depth++
+		case tokRParen, tokRBrack, tokRBrace:
+			depth--
+		case tokEOF:
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+// atMargin reports whether the token is the first of its line, without spaces.
+func (p *parser) atMargin() bool {
+	start := p.tok().start
+	return start == 0 || p.src[start-1] == '\n'
+}
 
 func (p *parser) top() {
 	declared := false
@@ -107,11 +174,24 @@ func (p *parser) topItem() (Item, bool) {
 	default:
 		item, ok = p.decl(topWords)
 	}
+	if item == nil {
+		p.lose()
+	}
 	if !ok {
 		p.recoverTop()
 	}
 	p.end(&n, o)
 	return p.finish(item, n), ok
+}
+
+// lose notes the names at the start of what is not understood, since they may be
+// those of declarations.
+func (p *parser) lose() {
+	for n := range 3 {
+		if t := p.peek(n); isName(t) {
+			p.file.lost = append(p.file.lost, strings.Trim(p.text(t), "`"))
+		}
+	}
 }
 
 // finish puts what was found about an item into it. Comments of an item that is
@@ -239,6 +319,7 @@ func (p *parser) typeDecl(open bool) (Item, bool) {
 	d := &TypeDecl{Open: open}
 	var ok bool
 	if d.Name, ok = p.name("the type's name"); !ok {
+		p.file.hidden = true
 		return d, false
 	}
 	if !p.accept(tokEqual) {
@@ -246,6 +327,11 @@ func (p *parser) typeDecl(open bool) (Item, bool) {
 		if p.tok().newline || !p.startsType() {
 			return d, false
 		}
+	}
+	if isName(p.tok()) && p.peek(1).kind == tokColon {
+		p.unexpected("'{'", "records are `type "+d.Name.Text+" = { … }`")
+		d.Type, ok = p.record()
+		return d, ok
 	}
 	d.Type, ok = p.typ(true)
 	return d, ok
@@ -256,9 +342,10 @@ func (p *parser) enumDecl(open bool) (Item, bool) {
 	d := &EnumDecl{Open: open}
 	var ok bool
 	if d.Name, ok = p.name("the enum's name"); !ok {
+		p.file.hidden = true
 		return d, false
 	}
-	d.Items, d.Tail, ok = p.items(p.enumItem, p.leftOut)
+	d.Items, d.Tail, ok = p.items(block{p.enumItem, p.leftOut, func(int) bool { return false }})
 	return d, ok
 }
 
@@ -278,9 +365,7 @@ func (p *parser) enumItem() (Item, bool) {
 		}
 		item = v
 	}
-	if !ok {
-		p.recover()
-	}
+	p.settle(ok, o, func(int) bool { return true })
 	p.end(&n, o)
 	return p.finish(item, n), ok
 }
@@ -350,6 +435,9 @@ func (p *parser) messageDecl() (Item, bool) {
 		p.unexpected("':'", "write `message "+d.Name.Text+": "+p.text(p.tok())+"`")
 		p.next()
 		d.Body, ok = p.record()
+	case p.startsMember(0):
+		p.unexpected("'{' or '='", "write `message "+d.Name.Text+" { … }`")
+		d.Body, ok = p.record()
 	default:
 		p.unexpected("'{' or '='", "a message without content is `message "+d.Name.Text+" {}`")
 		return d, false
@@ -362,6 +450,7 @@ func (p *parser) customDecl() (Item, bool) {
 	d := &CustomDecl{}
 	var ok bool
 	if d.Name, ok = p.name("the custom type's name"); !ok {
+		p.file.hidden = true
 		return d, false
 	}
 	if !p.is(tokString) && !p.is(tokText) {
@@ -436,6 +525,7 @@ func (p *parser) annotations(leading bool) []*Annotation {
 			}
 		}
 		a.Start = p.tok().start
+		damage := p.damage
 		p.next()
 		var ok bool
 		if a.Name, ok = p.qname("an annotation's name"); !ok {
@@ -445,6 +535,7 @@ func (p *parser) annotations(leading bool) []*Annotation {
 			a.Args = p.args()
 		}
 		a.End = p.toks[p.i-1].end
+		a.Broken = p.damage != damage
 		if leading && !p.is(tokAt) || leading && p.tok().newline {
 			p.behindAnnotation(a)
 		}

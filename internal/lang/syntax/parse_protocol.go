@@ -24,7 +24,7 @@ func (p *parser) protocolDecl() (Item, bool) {
 		}
 		d.Extends = &base
 	}
-	d.Items, d.Tail, ok = p.items(p.protocolItem, p.protocolLeftOut)
+	d.Items, d.Tail, ok = p.items(block{p.protocolItem, p.protocolLeftOut, p.startsProtocolItem})
 	return d, ok
 }
 
@@ -40,7 +40,7 @@ func (p *parser) protocolItem() (Item, bool) {
 	case p.word("dialogue"):
 		p.next()
 		d := &Dialogue{}
-		d.Items, d.Tail, ok = p.items(p.dialogueItem, p.leftOut)
+		d.Items, d.Tail, ok = p.items(block{p.dialogueItem, p.leftOut, p.startsItem})
 		item = d
 	case p.word("flow"):
 		p.next()
@@ -53,6 +53,9 @@ func (p *parser) protocolItem() (Item, bool) {
 	default:
 		item, ok = p.decl(protocolWords)
 	}
+	if item == nil {
+		p.lose()
+	}
 	if !ok {
 		p.recoverProtocol()
 	}
@@ -60,32 +63,50 @@ func (p *parser) protocolItem() (Item, bool) {
 	return p.finish(item, n), ok
 }
 
-// recoverProtocol skips to the next item of a protocol or to its end.
+// recoverProtocol skips to the next item of a protocol or to its end. A brace
+// that an item follows belongs to what was not understood.
 func (p *parser) recoverProtocol() {
 	depth := 0
 	for !p.is(tokEOF) {
 		t := p.tok()
-		if depth == 0 && (t.kind == tokRBrace || p.reported != p.i && (t.kind == tokAt && t.newline || p.startsProtocolItem())) {
-			return
+		if depth == 0 {
+			if t.kind == tokRBrace && !p.closesItem() || p.reported != p.i && (t.kind == tokAt && t.newline || p.startsProtocolItem(0)) {
+				return
+			}
 		}
 		switch t.kind {
 		case tokLBrace:
 			depth++
 		case tokRBrace:
-			depth--
+			depth = max(0, depth-1)
 		}
 		p.next()
 	}
 }
 
-func (p *parser) startsProtocolItem() bool {
-	switch next := p.peek(1); {
-	case p.word("roles"):
+// closesItem reports whether a brace closes an item of a protocol rather than
+// the protocol.
+func (p *parser) closesItem() bool {
+	next := p.peek(1)
+	if p.tok().newline && p.atMargin() {
+		return false
+	}
+	return next.kind == tokRBrace || p.startsProtocolItem(1) && p.text(next) != "protocol" || next.kind == tokAt && !p.tok().newline
+}
+
+// startsProtocolItem reports whether an item of a protocol stands n tokens ahead.
+func (p *parser) startsProtocolItem(n int) bool {
+	t, next := p.peek(n), p.peek(n+1)
+	if t.kind != tokName {
+		return false
+	}
+	switch p.text(t) {
+	case "roles":
 		return isName(next)
-	case p.word("dialogue"), p.word("flow"):
+	case "dialogue", "flow":
 		return next.kind == tokLBrace
 	}
-	return p.startsDecl(0)
+	return p.startsDecl(n)
 }
 
 func (p *parser) roles() (Item, bool) {
@@ -131,9 +152,7 @@ func (p *parser) dialogueItem() (Item, bool) {
 	o := p.begin(&n)
 	n.Annotations = p.annotations(true)
 	item, ok := p.dialogueBody()
-	if !ok {
-		p.recover()
-	}
+	p.settle(ok, o, p.startsItem)
 	p.end(&n, o)
 	return p.finish(item, n), ok
 }
@@ -255,7 +274,7 @@ func (p *parser) outcome() (Item, bool) {
 func (p *parser) block() (Block, bool) {
 	b := Block{Span: Span{Start: p.tok().start}}
 	var ok bool
-	b.Steps, b.Tail, ok = p.items(p.step, p.leftOut)
+	b.Steps, b.Tail, ok = p.items(block{p.step, p.leftOut, p.startsSend})
 	b.End = p.toks[p.i-1].end
 	return b, ok
 }
@@ -265,12 +284,13 @@ func (p *parser) step() (Item, bool) {
 	o := p.begin(&n)
 	n.Annotations = p.annotations(true)
 	item, ok := p.stepBody()
-	if !ok {
-		p.recover()
-	}
+	p.settle(ok, o, p.startsSend)
 	p.end(&n, o)
 	return p.finish(item, n), ok
 }
+
+// startsSend reports whether a message is sent n tokens ahead.
+func (p *parser) startsSend(n int) bool { return isName(p.peek(n)) && p.peek(n+1).kind == tokArrow }
 
 func (p *parser) stepBody() (Item, bool) {
 	if isName(p.tok()) && p.peek(1).kind == tokArrow {

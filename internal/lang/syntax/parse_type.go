@@ -39,6 +39,10 @@ func (p *parser) qname(what string) (QName, bool) {
 func (p *parser) names() ([]Name, bool) {
 	open := p.tok()
 	if !p.accept(tokLBrack) {
+		if isName(open) && p.peek(1).kind == tokArrow {
+			p.unexpected("a name or '['", "")
+			return nil, false
+		}
 		n, ok := p.name("a name or '['")
 		list := []Name{n}
 		for ok && p.is(tokComma) && isName(p.peek(1)) && !p.startsItem(1) {
@@ -234,7 +238,7 @@ func (p *parser) record() (Type, bool) {
 		return item, ok
 	}
 	var ok bool
-	r.Members, r.Tail, ok = p.items(member, p.leftOut)
+	r.Members, r.Tail, ok = p.items(block{member, p.leftOut, p.startsMember})
 	r.End = p.toks[p.i-1].end
 	return r, ok
 }
@@ -262,11 +266,15 @@ func (p *parser) member(last Item) (item Item, ok bool) {
 		ok = p.field(f, &n)
 		item = f
 	}
-	if !ok {
-		p.recover()
-	}
+	p.settle(ok, o, p.startsMember)
 	p.end(&n, o)
 	return p.finish(item, n), ok
+}
+
+// startsMember reports whether a member of a record stands n tokens ahead.
+func (p *parser) startsMember(n int) bool {
+	t := p.peek(n)
+	return isName(t) && p.peek(n+1).kind == tokColon || t.kind == tokEllipsis || t.kind == tokAt
 }
 
 // adopt takes over the annotations and comments of an item that is none.

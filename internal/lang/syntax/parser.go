@@ -164,12 +164,13 @@ func (p *parser) leave() { p.depth-- }
 type opened struct {
 	stray  []Comment
 	damage int
+	token  int
 }
 
 // begin starts an item at the current token and gives it the comments before.
 func (p *parser) begin(n *Node) opened {
 	t := p.tok()
-	o := opened{p.stray, p.damage}
+	o := opened{p.stray, p.damage, p.i}
 	p.stray = nil
 	if before := p.take(t.comments); before != nil {
 		n.Comments = &Comments{Before: before}
@@ -255,10 +256,17 @@ func (p *parser) lineEnds(comment int32, t token) bool {
 	return t.newline
 }
 
-// items parses what stands between braces, the opening one being the current
-// token. The item function parses one and reports whether it could; stop tells
-// when the closing brace has been forgotten.
-func (p *parser) items(item func() (Item, bool), stop func() bool) (items []Item, tail []Comment, ok bool) {
+// A block is how the items between braces are parsed.
+type block struct {
+	item  func() (Item, bool)
+	stop  func() bool      // the closing brace has been forgotten
+	begin func(n int) bool // an item begins n tokens ahead
+}
+
+// items parses what stands between braces. The item function parses one and
+// reports whether it could. A brace that was forgotten is reported, and reading
+// goes on as if it were there.
+func (p *parser) items(b block) (items []Item, tail []Comment, ok bool) {
 	open := p.tok()
 	p.sweep()
 	if !p.enter() {
@@ -266,14 +274,14 @@ func (p *parser) items(item func() (Item, bool), stop func() bool) (items []Item
 		return nil, nil, false
 	}
 	defer p.leave()
-	if !p.expect(tokLBrace, "") {
+	if !p.expect(tokLBrace, "") && !b.begin(0) {
 		return nil, nil, false
 	}
 	for p.accept(tokComma) || p.accept(tokSemi) {
 	}
-	for !p.is(tokRBrace) && !p.is(tokEOF) && !stop() {
+	for !p.is(tokRBrace) && !p.is(tokEOF) && !b.stop() {
 		before := p.i
-		it, ok := item()
+		it, ok := b.item()
 		if it != nil {
 			items = append(items, it)
 		}
@@ -282,6 +290,10 @@ func (p *parser) items(item func() (Item, bool), stop func() bool) (items []Item
 		}
 	}
 	tail = p.take(p.tok().comments)
+	if open.kind != tokLBrace { // told already
+		p.accept(tokRBrace)
+		return items, tail, true
+	}
 	if p.is(tokRBrace) || p.is(tokEOF) {
 		return items, tail, p.expectClose(tokRBrace, open)
 	}
@@ -290,25 +302,42 @@ func (p *parser) items(item func() (Item, bool), stop func() bool) (items []Item
 	return items, tail, true
 }
 
-// recover skips the rest of an item that could not be parsed: to the end of its
-// line or its separator or to the brace that closes what it stands in.
-func (p *parser) recover() {
+// settle ends an item in which a mistake was found, so that the next one begins
+// where one can. It skips to the end of the line, to a separator that an item
+// follows, or to the brace that closes what it stands in.
+func (p *parser) settle(ok bool, o opened, begin func(n int) bool) {
+	start := o.token
+	if ok && (p.damage == o.damage || p.atBoundary()) {
+		return
+	}
 	depth := 0
 	for !p.is(tokEOF) {
 		t := p.tok()
-		if depth == 0 && (t.kind == tokRBrace || t.kind == tokComma || t.kind == tokSemi || t.newline && p.reported != p.i) {
-			return
-		}
-		if depth == 0 && t.newline && p.i > 0 {
-			return
+		if depth == 0 {
+			switch {
+			case t.kind == tokRBrace, t.kind == tokSemi && p.i > start, t.newline && p.i > start:
+				return
+			case t.kind == tokComma && p.i > start && (p.peek(1).newline || p.peek(1).kind == tokRBrace || begin(1)):
+				return
+			}
 		}
 		switch t.kind {
-		case tokLBrace, tokLBrack, tokLParen:
+		case tokLBrace, tokLBrack, tokLParen, tokLess:
 			depth++
-		case tokRBrace, tokRBrack, tokRParen:
+		case tokRBrace, tokRBrack, tokRParen, tokGreater:
 			depth = max(0, depth-1)
 		}
 		p.next()
+	}
+}
+
+// atBoundary reports whether an item can end here.
+func (p *parser) atBoundary() bool {
+	switch t := p.tok(); t.kind {
+	case tokEOF, tokRBrace, tokComma, tokSemi:
+		return true
+	default:
+		return t.newline
 	}
 }
 

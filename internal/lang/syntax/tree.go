@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
@@ -20,7 +21,13 @@ type File struct {
 	lines  []int32
 	last   diag.Pos // the place that was asked for last
 	blocks []Span   // of code, in a Markdown page
+	lost   []string // names in what was not understood
+	hidden bool     // a declaration has no name
 }
+
+// Lost reports whether a name may be that of a declaration which was not
+// understood.
+func (f *File) Lost(name string) bool { return f.hidden || slices.Contains(f.lost, name) }
 
 // A Comment is one comment with its marks, such as "// text".
 type Comment struct {
@@ -377,6 +384,7 @@ type Annotation struct {
 	Name     QName
 	Args     []Arg
 	Comments *Comments // nil if there are none
+	Broken   bool      // a mistake was found in it
 }
 
 // An Arg is an argument of an annotation or a constraint of a type. Name is
