@@ -293,10 +293,12 @@ func (a *Agent) live(ctx, work context.Context) {
 // once runs a function of the author's that no message has asked for.
 func (a *Agent) once(ctx context.Context, what string, f func(context.Context, *Turn) error) {
 	session := newSession()
-	t := a.newTurn(what+"/"+session, session)
-	err := protect(func() error { return f(ctx, t) })
-	if err == nil {
-		err = t.commit(ctx, nil)
+	err := errConflict
+	for errors.Is(err, errConflict) && ctx.Err() == nil {
+		t := a.newTurn(what+"/"+session, session)
+		if err = protect(func() error { return f(ctx, t) }); err == nil {
+			err = t.commit(ctx, nil)
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log().Error("a function of the agent failed", "what", what, "error", err)

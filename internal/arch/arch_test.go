@@ -37,10 +37,13 @@ type rule struct {
 // "." is package parley.
 var rules = map[string]rule{
 	".":                           {imports: "dialogue fault identity spec wire/uagents"},
+	"assistant":                   {imports: ". fault identity llm protocol/chat protocol/health protocol/llm quota"},
 	"bench":                       {imports: "*"},
 	"cmd/parley":                  {imports: "internal/cli"},
 	"dialogue":                    {imports: "fault spec", pure: true},
 	"directory":                   {imports: ". fault identity spec wire/uagents"},
+	"examples/assistant":          {imports: "assistant identity llm run"},
+	"examples/client":             {imports: ". identity protocol/chat protocol/llm run"},
 	"examples/chatpair":           {imports: ". protocol/chat run"},
 	"examples/hello":              {imports: ". run"},
 	"examples/pingpong":           {imports: ". run"},
@@ -62,7 +65,7 @@ var rules = map[string]rule{
 	"interop":                     {imports: "*"},
 	"keystore":                    {imports: "fault identity"},
 	"llm":                         {imports: "fault"},
-	"protocol/chat":               {imports: ". fault internal/pyjson spec wire/uagents"},
+	"protocol/chat":               {imports: ". fault identity internal/pyjson spec wire/uagents"},
 	"protocol/health":             {imports: ". spec"},
 	"protocol/llm":                {imports: ". fault spec"},
 	"quota":                       {imports: ". fault identity spec"},

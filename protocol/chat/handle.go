@@ -25,6 +25,9 @@ type Options struct {
 	// OnStart and OnEnd run when a partner starts or ends a session.
 	OnStart, OnEnd func(context.Context, *Turn) error
 
+	// OnAcknowledged runs when a partner acknowledges something.
+	OnAcknowledged func(context.Context, *parley.Turn, ChatAcknowledgement) error
+
 	// PublishManifest tells the directory about the protocol.
 	PublishManifest bool
 }
@@ -156,6 +159,11 @@ func (h *chatter) answer(ctx context.Context, c *Turn) error {
 }
 
 func (h *chatter) acknowledged(ctx context.Context, t *parley.Turn, in ChatAcknowledgement) error {
+	if h.opts.OnAcknowledged != nil {
+		if err := h.opts.OnAcknowledged(ctx, t, in); err != nil {
+			return err
+		}
+	}
 	s, known, err := loadSession(ctx, t, t.Sender)
 	if err != nil || !known {
 		return err
