@@ -16,8 +16,11 @@ import (
 	"github.com/parley-agents/parley/wire/uagents"
 )
 
-// MaxCardDepth is how deep the tree of a [CustomCard] may be; its root is 1 deep.
-const MaxCardDepth = 8
+// Limits of cards.
+const (
+	MaxCardSize  = 128 << 10 // bytes of what a card shows, as JSON, and of a selection
+	MaxCardDepth = 8         // of the tree of a [CustomCard]; its root is 1 deep
+)
 
 // A Card is something that a person can press, fill in or choose from. It travels
 // as a [MetadataContent], so that a client without cards just ignores it.
@@ -237,7 +240,7 @@ func cardCodec[P CardPayload](writes bool) func() (*uagents.Codec, error) {
 			return nil, err
 		}
 		tighten(model, writes, make(map[spec.Type]bool))
-		return uagents.NewCodec(model, nil)
+		return uagents.NewCodec(model, &uagents.CodecOptions{MaxSize: MaxCardSize})
 	})
 }
 
@@ -269,7 +272,7 @@ func tighten(t spec.Type, writes bool, seen map[spec.Type]bool) {
 }
 
 var selectionCodec = sync.OnceValues(func() (*uagents.Codec, error) {
-	return uagents.NewCodec(&spec.Alias{Name: "Selection", Type: &spec.Map{Key: spec.String, Value: spec.Any}}, nil)
+	return uagents.NewCodec(&spec.Alias{Name: "Selection", Type: &spec.Map{Key: spec.String, Value: spec.Any}}, &uagents.CodecOptions{MaxSize: MaxCardSize})
 })
 
 func readSelection(text string) (selection map[string]any, err error) {

@@ -198,6 +198,24 @@ func TestCardsAreEightDeepAtMost(t *testing.T) {
 	}
 }
 
+func TestCardsHaveALimitOfSize(t *testing.T) {
+	long := strings.Repeat("x", chat.MaxCardSize)
+	if _, err := (chat.Card{Payload: chat.CustomCard{Root: chat.TextNode{Value: long}}}).Content(); fault.CodeOf(err) != fault.TooLarge {
+		t.Errorf("a long card is written: %v", err)
+	}
+	for key, value := range map[string]string{"card_payload": `{"root":{"type":"text","value":"` + long + `"}}`, "selection": `{"a":"` + long + `"}`} {
+		block := chat.MetadataContent{Metadata: map[string]string{"card_protocol_version": "1", key: value}}
+		_, _, err := chat.CardResponseOf(block)
+		if key == "card_payload" {
+			block.Metadata["card_kind"] = "custom"
+			_, _, err = chat.CardOf(block)
+		}
+		if fault.CodeOf(err) != fault.TooLarge {
+			t.Errorf("a long %s is read: %v", key, err)
+		}
+	}
+}
+
 // A refusal names the place in the card.
 func TestCardsThatAreRefused(t *testing.T) {
 	for _, tc := range []struct{ name, kind, payload, want string }{

@@ -44,6 +44,9 @@ func mend(payload []byte, shape func() (*uagents.Codec, error)) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkLists(payload); err != nil {
+		return nil, err
+	}
 	text, err := codec.Normalize(payload)
 	if err != nil {
 		return nil, explain(payload, err)
@@ -66,6 +69,41 @@ func mend(payload []byte, shape func() (*uagents.Codec, error)) ([]byte, error) 
 		text = pyjson.Append(nil, message, pyjson.Spaced)
 	}
 	return text, nil
+}
+
+const (
+	maxPayload = 1 << 20 // what the codec reads
+	maxItems   = 10_000  // of a list in a message
+)
+
+// checkLists refuses a message with very many parts. Each is held against all kinds
+// of content, and a megabyte of {} would take seconds.
+func checkLists(payload []byte) error {
+	if len(payload) > maxPayload {
+		return nil // the codec refuses it unread
+	}
+	message, err := pyjson.Parse(payload, nil)
+	if err != nil {
+		return err
+	}
+	return checkLength(message)
+}
+
+func checkLength(v pyjson.Value) error {
+	if len(v.Items) > maxItems {
+		return fault.Errorf(fault.TooLarge, "", "a list of %d items, at most %d are read", len(v.Items), maxItems)
+	}
+	for i, item := range v.Items {
+		if err := checkLength(item); err != nil {
+			return fault.In("["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	for _, m := range v.Members {
+		if err := checkLength(m.Value); err != nil {
+			return fault.In(pyjson.Brief(m.Key), err)
+		}
+	}
+	return nil
 }
 
 // isFalse is Python's "not v".
@@ -144,19 +182,20 @@ var kinds = []struct {
 // explain says of the first content that is of no kind what is wrong with it. The
 // codec only knows that none of the kinds fits.
 func explain(payload []byte, err error) error {
-	var refused *fault.Error
-	if message, bad := pyjson.Parse(payload, nil); bad == nil && fault.CodeOf(err) == fault.Malformed {
-		content, _ := message.Get("content")
-		for i, item := range content.Items {
-			if refused = whyNoKind(item); refused != nil {
-				return fault.In("content", fault.In("["+strconv.Itoa(i)+"]", refused))
-			}
+	message, bad := pyjson.Parse(payload, nil)
+	if bad != nil || fault.CodeOf(err) != fault.Malformed {
+		return err
+	}
+	content, _ := message.Get("content")
+	for i, item := range content.Items {
+		if why := whyNoKind(item); why != nil {
+			return fault.In("content", fault.In("["+strconv.Itoa(i)+"]", why))
 		}
 	}
 	return err
 }
 
-func whyNoKind(item pyjson.Value) *fault.Error {
+func whyNoKind(item pyjson.Value) error {
 	if item.Kind != pyjson.Object {
 		return nil
 	}

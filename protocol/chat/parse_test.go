@@ -163,6 +163,8 @@ func TestMendRefuses(t *testing.T) {
 		{"no content", `{"msg_id": null}`, "malformed: content: the field is required"},
 		{"no JSON", `{"content": [}`, "malformed: expected a value at byte 13 of the JSON text, found '}'"},
 		{"too deep", `{"content": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "too_large: the JSON text nests too deep at byte 75"},
+		{"too many parts", `{"content": [` + strings.Repeat(`{},`, 10_000) + `{}]}`, "too_large: content: a list of 10001 items, at most 10000 are read"},
+		{"too many parts, in pairs", `[["content", [` + strings.Repeat(`{},`, 10_000) + `{}]]]`, "too_large: [0][1]: a list of 10001 items, at most 10000 are read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if mended, err := chat.Mend([]byte(tc.payload)); err == nil || err.Error() != tc.want {
