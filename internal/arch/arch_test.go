@@ -61,6 +61,7 @@ var rules = map[string]rule{
 	"internal/lang/verify":        {imports: "spec", pure: true},
 	"internal/pyjson":             {imports: "fault", pure: true},
 	"internal/talk":               {imports: ". fault identity protocol/chat run spec wire/uagents"},
+	"internal/talk/screen":        {imports: ". identity internal/talk run"},
 	"internal/vectors":            {},
 	"interop":                     {imports: "*"},
 	"keystore":                    {imports: "fault identity"},

@@ -13,6 +13,7 @@ import (
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/internal/talk"
+	"github.com/parley-agents/parley/internal/talk/screen"
 	"github.com/parley-agents/parley/run"
 )
 
@@ -122,39 +123,67 @@ func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*t
 
 // talk holds the conversation and ends it.
 func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) error {
-	lines := &talk.Lines{
+	begun, err := []*talk.Conversation(nil), error(nil)
+	if f.once == "" && !f.asJSON && isTerminal(cmd) {
+		begun, err = f.screen(ctx, cmd, speaker, peer, node)
+	} else {
+		begun, err = f.lines(ctx, cmd, speaker, peer)
+	}
+	ctx = context.WithoutCancel(ctx) // the end is told also after an interrupt
+	for _, c := range begun {
+		if !f.keep {
+			_ = speaker.End(ctx, c) // the node tries on
+		}
+		if node.private {
+			speaker.Drain(ctx, c.Session)
+		}
+	}
+	return err
+}
+
+func (f *chatFlags) lines(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address) (begun []*talk.Conversation, err error) {
+	l := &talk.Lines{
 		Speaker: speaker, Book: talk.NewBook(speaker.Own), Out: cmd.OutOrStdout(), JSON: f.asJSON, Timeout: f.timeout, First: true,
 	}
 	session := f.session
 	if session == "" {
 		session = uuid.NewString()
-	} else {
-		var err error
-		if lines.After, err = speaker.Recall(ctx, lines.Book, session); err != nil {
-			return err
-		}
-		lines.First = lines.Book.Find(session) == nil
+	} else if l.After, err = speaker.Recall(ctx, l.Book, session); err != nil {
+		return nil, err
 	}
-	lines.Conversation = lines.Book.Open(session, peer)
-	var err error
+	l.First = l.Book.Find(session) == nil
+	l.Conversation = l.Book.Open(session, peer)
 	if f.once != "" {
-		err = lines.Once(ctx, f.once)
+		err = l.Once(ctx, f.once)
 	} else {
-		err = lines.Talk(ctx, cmd.InOrStdin())
+		err = l.Talk(ctx, cmd.InOrStdin())
 	}
-	f.leave(ctx, speaker, lines.Conversation, node, !lines.First && f.session == "")
-	return err
+	if f.session == "" && !l.First {
+		begun = append(begun, l.Conversation)
+	}
+	return begun, err
 }
 
-// leave ends a session that was begun here, also after an interrupt.
-func (f *chatFlags) leave(ctx context.Context, speaker *talk.Speaker, c *talk.Conversation, node *nodeClient, begun bool) {
-	ctx = context.WithoutCancel(ctx)
-	if begun && !f.keep {
-		_ = speaker.End(ctx, c) // the node tries on
+func (f *chatFlags) screen(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) ([]*talk.Conversation, error) {
+	speaker.Stream = true
+	o := screen.Options{
+		Speaker: speaker, Book: talk.NewBook(speaker.Own), Session: f.session, Peer: peer,
+		Names: make(map[identity.Address]string), In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
 	}
-	if node.private {
-		speaker.Drain(ctx, c.Session)
+	if o.Session == "" {
+		o.Session = uuid.NewString()
 	}
+	agents, err := node.agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		o.Names[a.Address] = a.Name
+	}
+	if o.After, err = speaker.Recall(ctx, o.Book, ""); err != nil {
+		return nil, err
+	}
+	return screen.Run(ctx, o)
 }
 
 // node finds the running node of the data folder, or runs one.
