@@ -16,6 +16,18 @@ func (m *machine) report(code string, at Place, trace []Move, hint, format strin
 	m.found = append(m.found, Finding{Code: code, At: at, Message: fmt.Sprintf(format, args...), Hint: hint, Trace: trace})
 }
 
+// parties asks that there is somebody to talk to: a single role is played by both
+// sides.
+func (m *machine) parties() {
+	if len(m.Roles) != 1 {
+		return
+	}
+	if r := &m.Roles[0]; r.Max == 0 || r.Max == 1 {
+		m.report("PAR2005", Place{Element: Dialogue}, nil, fmt.Sprintf("write `roles %s[2]` if both sides have it, or name the other", r.Name),
+			"role '%s' is alone: there is nobody to answer", r.Name)
+	}
+}
+
 // ruled asks for one rule for every message.
 func (m *machine) ruled() {
 	for i := range m.nodes {

@@ -26,6 +26,9 @@ func random(r *rand.Rand) *spec.Protocol {
 	case 0:
 	case 1:
 		g.p.Roles = []spec.Role{{Name: "peer", Min: 2, Max: 2}}
+		if g.often(2) {
+			g.p.Roles[0] = spec.Role{Name: "peer"}
+		}
 	default:
 		g.p.Roles = []spec.Role{{Name: "a"}, {Name: "b"}}
 	}

@@ -96,6 +96,7 @@ func Protocol(p *spec.Protocol, options Options) Result {
 		return Result{}
 	}
 	m := build(p)
+	m.parties()
 	m.solve()
 	m.walk()
 	m.ruled()

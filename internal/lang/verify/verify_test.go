@@ -538,6 +538,13 @@ var cases = []verdict{
 		ask -> yes
 		yes ->
 		terminates yes`},
+	{name: "one role is played by both sides", protocol: `
+		roles agent
+		say inform
+		start say
+		say -> say ?
+		terminates say`,
+		want: "PAR2005 role 'agent' is alone: there is nobody to answer"},
 	{name: "a receipt opens nothing", protocol: `
 		ack acknowledge
 		start ack
