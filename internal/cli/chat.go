@@ -45,7 +45,7 @@ the command runs one of its own while it lasts.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.once, "once", "", "say this, print the answer and end")
 	flags.StringVar(&f.session, "session", "", "go on in the session with this `ID`")
-	flags.StringVar(&f.key, "key", personName, "`name` of the agent, or of the key in the data folder, that speaks")
+	flags.StringVar(&f.key, "key", person, "`name` of the agent, or of the key in the data folder, that speaks")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait for an answer")
 	flags.BoolVar(&f.stream, "stream", false, "ask for answers in pieces (always, in a terminal)")
 	flags.BoolVar(&f.keep, "keep", false, "do not end the session when leaving")
@@ -63,9 +63,6 @@ the command runs one of its own while it lasts.`,
 	}
 	return cmd
 }
-
-// personName is the agent that speaks for the person at the terminal.
-const personName = "you"
 
 func (f *chatFlags) run(cmd *cobra.Command, whom string) error {
 	ctx := cmd.Context()

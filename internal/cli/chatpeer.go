@@ -124,7 +124,7 @@ func findPeer(ctx context.Context, node *nodeClient, agents []parley.AgentInfo, 
 
 // ownNode runs a node in this process, for the time of the conversation.
 func (f *chatFlags) ownNode(ctx context.Context, folder, whom string) (_ *nodeClient, stop func() error, err error) {
-	if f.key != personName {
+	if f.key != person {
 		keys, err := keystore.Open(folder)
 		if err != nil {
 			return nil, nil, err
@@ -143,8 +143,8 @@ func (f *chatFlags) ownNode(ctx context.Context, folder, whom string) (_ *nodeCl
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	started, done := make(chan string, 1), make(chan error, 1)
 	opts.Started = func(url string) { started <- url }
-	person := chat.NewPerson(f.key)
-	go func() { done <- run.Run(working, opts, person) }()
+	speaker := chat.NewPerson(f.key)
+	go func() { done <- run.Run(working, opts, speaker) }()
 	stop = func() error { cancel(); return <-done }
 	select {
 	case <-started:
@@ -159,7 +159,7 @@ func (f *chatFlags) ownNode(ctx context.Context, folder, whom string) (_ *nodeCl
 	}
 	node.private = true
 	if opts.Almanac != "" {
-		awaitListed(ctx, opts.Almanac, person.Address())
+		awaitListed(ctx, opts.Almanac, speaker.Address())
 	}
 	return node, stop, nil
 }
