@@ -84,6 +84,9 @@ func TestProblems(t *testing.T) {
 		{"a name with a dash", "protocol P version \"1.0.0\" { roles x, y message a { `b-c`: Int } " + dialogue + " }", "PAR5004 a.b-c: AEA does not take the name 'b-c'"},
 		{"a rest", "protocol P version \"1.0.0\" { roles x, y message a {} dialogue { initiates [a]; a -> [a]?; terminates [a] } }",
 			"PAR5005 a.: AEA terminal messages cannot have replies, but 'a' may rest and have some"},
+		{"a short version", "protocol P version \"1.0\" { roles x, y message a {} " + dialogue + " }",
+			"PAR5004 .: AEA does not take it: version: '1.0' does not have the form that is asked for"},
+		{"no messages", "protocol P version \"1.0.0\" { roles x, y }", "PAR5004 .: AEA does not take it: speech_acts: there is no message"},
 		{"no roles", "protocol P version \"1.0.0\" { message a {} " + dialogue + " }", "PAR5006 .: AEA takes 1 or 2 roles, not 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -2,11 +2,14 @@ package aea
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/spec"
 )
 
@@ -35,10 +38,28 @@ func FromProtocol(p *spec.Protocol) (*Specification, []Problem) {
 	if p.Dialogue != nil {
 		c.dialogue(p.Dialogue)
 	}
+	if len(c.problems) == 0 {
+		c.accepted()
+	}
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
 	return c.s, nil
+}
+
+// linePrefix is of no use where there is no file yet.
+var linePrefix = regexp.MustCompile(`^line [0-9]+: `)
+
+// accepted asks the reader whether the framework would take the file, which wants
+// more than the language does: versions of three numbers, at least one end.
+func (c *converter) accepted() {
+	if _, err := Read(c.s.YAML()); err != nil {
+		text := err.Error()
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			text = strings.TrimPrefix(f.Field+": "+linePrefix.ReplaceAllString(f.Text, ""), ": ")
+		}
+		c.problem("PAR5004", "", "AEA does not take it: %s", text)
+	}
 }
 
 type converter struct {
