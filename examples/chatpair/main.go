@@ -14,26 +14,32 @@ import (
 	"github.com/parley-agents/parley/run"
 )
 
-// chatter acknowledges each message and answers it, if it has an answer.
+// chatter answers what it hears, if it has an answer. Acknowledging is not its
+// business: every message is acknowledged before it is heard.
 func chatter(name string, answer func(text string) string) *parley.Agent {
 	a := parley.NewAgent(name, nil)
-	parley.Handle(a, func(_ context.Context, t *parley.Turn, in chat.ChatMessage) (chat.ChatAcknowledgement, error) {
-		fmt.Printf("%s hears %q\n", name, in.Text())
-		if reply := answer(in.Text()); reply != "" {
-			return chat.Acknowledge(in), t.Send(t.Sender, chat.Text(reply))
+	chat.Handle(a, func(_ context.Context, c *chat.Turn) error {
+		fmt.Printf("%s hears %q\n", name, c.Text())
+		if reply := answer(c.Text()); reply != "" {
+			return c.Say(reply)
 		}
-		return chat.Acknowledge(in), nil
-	})
-	parley.On(a, func(_ context.Context, _ *parley.Turn, _ chat.ChatAcknowledgement) error {
+		return nil
+	}, &chat.Options{OnAcknowledged: func(context.Context, *parley.Turn, chat.ChatAcknowledgement) error {
 		fmt.Printf("%s is acknowledged\n", name)
 		return nil
-	})
+	}})
 	return a
 }
 
 func main() {
 	bob := chatter("bob", func(text string) string { return "You said: " + text })
 	alice := chatter("alice", func(string) string { return "" })
-	alice.OnStart(func(_ context.Context, t *parley.Turn) error { return t.Send(bob.Address(), chat.Text("Hello, Bob")) })
+	alice.OnStart(func(ctx context.Context, t *parley.Turn) error {
+		c, err := chat.With(ctx, t, bob.Address())
+		if err != nil {
+			return err
+		}
+		return c.Say("Hello, Bob")
+	})
 	run.Main(alice, bob)
 }
