@@ -39,6 +39,8 @@ var oddSources = []string{
 	"type A = { a: Int // 1\n // 2\n , // 3\n b: Int }",
 	"type A =\n// 0\n | A // 1\n // 2\n | /* 3 */ B // 4\n// 5",
 	"type A = B | C // of the type",
+	"type /* 0 */ A = // 1\n | /* 2 */ B\n | /* 3 */ C",
+	"type A = // 1\n | B",
 	"type A = (B | C)? | ({ a: Int, b: (Int | Null) } | List<(A | B)>)",
 	"type A = { @x a: Int @y(1) @z.q(b: [1, {c: d, \"e\\n\": `f`}], 5s)\n @w // 1\n /* 2 */ @v\n b: Int = null\n @tail // 3\n}",
 	"type A = { ...B; reserved a, 1, 2..3; reserved: Int, reserved x }",

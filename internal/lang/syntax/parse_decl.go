@@ -177,7 +177,7 @@ func (p *parser) topItem() (Item, bool) {
 	if item == nil {
 		p.lose()
 	}
-	if !ok {
+	if !ok || p.damage != o.damage && !p.atBoundary() {
 		p.recoverTop()
 	}
 	p.end(&n, o)
@@ -324,6 +324,7 @@ func (p *parser) typeDecl(open bool) (Item, bool) {
 	}
 	if !p.accept(tokEqual) {
 		p.unexpected("'='", "write `type "+d.Name.Text+" = …`")
+		p.lose()
 		if p.tok().newline || !p.startsType() {
 			return d, false
 		}
@@ -345,7 +346,10 @@ func (p *parser) enumDecl(open bool) (Item, bool) {
 		p.file.hidden = true
 		return d, false
 	}
-	d.Items, d.Tail, ok = p.items(block{p.enumItem, p.leftOut, func(int) bool { return false }})
+	if !p.is(tokLBrace) {
+		p.lose()
+	}
+	d.Items, d.Tail, ok = p.items(block{item: p.enumItem, stop: p.leftOut, begin: func(int) bool { return false }})
 	return d, ok
 }
 
@@ -455,6 +459,7 @@ func (p *parser) customDecl() (Item, bool) {
 	}
 	if !p.is(tokString) && !p.is(tokText) {
 		p.unexpected("the body of a proto3 message as a string", `it stands in """`)
+		p.lose()
 		return d, false
 	}
 	d.Body = p.literal()

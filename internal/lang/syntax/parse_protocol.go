@@ -24,7 +24,7 @@ func (p *parser) protocolDecl() (Item, bool) {
 		}
 		d.Extends = &base
 	}
-	d.Items, d.Tail, ok = p.items(block{p.protocolItem, p.protocolLeftOut, p.startsProtocolItem})
+	d.Items, d.Tail, ok = p.items(block{item: p.protocolItem, stop: p.protocolLeftOut, extra: p.extraBrace, begin: p.startsProtocolItem})
 	return d, ok
 }
 
@@ -40,7 +40,7 @@ func (p *parser) protocolItem() (Item, bool) {
 	case p.word("dialogue"):
 		p.next()
 		d := &Dialogue{}
-		d.Items, d.Tail, ok = p.items(block{p.dialogueItem, p.leftOut, p.startsItem})
+		d.Items, d.Tail, ok = p.items(block{item: p.dialogueItem, stop: p.leftOut, begin: p.startsDialogueItem})
 		item = d
 	case p.word("flow"):
 		p.next()
@@ -56,7 +56,7 @@ func (p *parser) protocolItem() (Item, bool) {
 	if item == nil {
 		p.lose()
 	}
-	if !ok {
+	if !ok || p.damage != o.damage && !p.atBoundary() && !p.startsProtocolItem(0) {
 		p.recoverProtocol()
 	}
 	p.end(&n, o)
@@ -92,6 +92,14 @@ func (p *parser) closesItem() bool {
 		return false
 	}
 	return next.kind == tokRBrace || p.startsProtocolItem(1) && p.text(next) != "protocol" || next.kind == tokAt && !p.tok().newline
+}
+
+// extraBrace reports whether a brace at the end of a line would close the
+// protocol although the next line, which is not at the margin, goes on with it.
+func (p *parser) extraBrace() bool {
+	next := p.peek(1)
+	return !p.tok().newline && next.newline && p.src[next.start-1] != '\n' &&
+		p.startsProtocolItem(1) && p.text(next) != "protocol"
 }
 
 // startsProtocolItem reports whether an item of a protocol stands n tokens ahead.
@@ -152,7 +160,7 @@ func (p *parser) dialogueItem() (Item, bool) {
 	o := p.begin(&n)
 	n.Annotations = p.annotations(true)
 	item, ok := p.dialogueBody()
-	p.settle(ok, o, p.startsItem)
+	p.settle(ok, o, p.startsDialogueItem)
 	p.end(&n, o)
 	return p.finish(item, n), ok
 }
@@ -274,7 +282,7 @@ func (p *parser) outcome() (Item, bool) {
 func (p *parser) block() (Block, bool) {
 	b := Block{Span: Span{Start: p.tok().start}}
 	var ok bool
-	b.Steps, b.Tail, ok = p.items(block{p.step, p.leftOut, p.startsSend})
+	b.Steps, b.Tail, ok = p.items(block{item: p.step, stop: p.leftOut, begin: p.startsSend})
 	b.End = p.toks[p.i-1].end
 	return b, ok
 }

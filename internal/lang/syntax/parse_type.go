@@ -71,9 +71,14 @@ func (p *parser) names() ([]Name, bool) {
 // startsItem reports whether the token n places ahead begins an item rather
 // than going on with a list of names.
 func (p *parser) startsItem(n int) bool {
+	return p.startsDialogueItem(n) || p.startsProtocolItem(n)
+}
+
+// startsDialogueItem reports whether an item of a dialogue stands n tokens ahead.
+func (p *parser) startsDialogueItem(n int) bool {
 	word, next := p.peek(n), p.peek(n+1)
 	if next.kind == tokArrow {
-		return true
+		return isName(word)
 	}
 	if word.kind != tokName {
 		return false
@@ -87,10 +92,8 @@ func (p *parser) startsItem(n int) bool {
 		return next.kind == tokName && (p.text(next) == "true" || p.text(next) == "false")
 	case "timeout":
 		return next.kind == tokDuration
-	case "dialogue", "flow":
-		return next.kind == tokLBrace
 	}
-	return p.startsDecl(n)
+	return false
 }
 
 func (p *parser) startsType() bool {
@@ -113,10 +116,13 @@ func (p *parser) typ(ofItem bool) (Type, bool) {
 	var variants []Variant
 	var before []Comment
 	if p.is(tokPipe) {
-		p.sweep()
+		if ofItem {
+			p.stray = append(p.stray, p.take(p.toks[max(0, p.i-1)].comments)...)
+			before = p.take(p.tok().comments)
+		}
 		p.next()
 		if ofItem {
-			before = p.take(p.tok().comments)
+			before = append(before[:len(before):len(before)], p.take(p.tok().comments)...)
 		}
 	}
 	commented := false
@@ -238,7 +244,7 @@ func (p *parser) record() (Type, bool) {
 		return item, ok
 	}
 	var ok bool
-	r.Members, r.Tail, ok = p.items(block{member, p.leftOut, p.startsMember})
+	r.Members, r.Tail, ok = p.items(block{item: member, stop: p.leftOut, begin: p.startsMember})
 	r.End = p.toks[p.i-1].end
 	return r, ok
 }

@@ -260,6 +260,7 @@ func (p *parser) lineEnds(comment int32, t token) bool {
 type block struct {
 	item  func() (Item, bool)
 	stop  func() bool      // the closing brace has been forgotten
+	extra func() bool      // the closing brace is one too many; nil if that cannot be seen
 	begin func(n int) bool // an item begins n tokens ahead
 }
 
@@ -279,7 +280,19 @@ func (p *parser) items(b block) (items []Item, tail []Comment, ok bool) {
 	}
 	for p.accept(tokComma) || p.accept(tokSemi) {
 	}
-	for !p.is(tokRBrace) && !p.is(tokEOF) && !b.stop() {
+	if p.is(tokLBrace) {
+		p.unexpected("what stands between the braces", "remove one")
+		p.next()
+	}
+	for !p.is(tokEOF) && !b.stop() {
+		if p.is(tokRBrace) {
+			if b.extra == nil || !b.extra() {
+				break
+			}
+			p.unexpected("what stands between the braces", "remove it")
+			p.next()
+			continue
+		}
 		before := p.i
 		it, ok := b.item()
 		if it != nil {
