@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -125,7 +126,7 @@ func (n *Node) expire(ctx context.Context, due DueDialogue) error {
 			if err != nil {
 				return err
 			}
-			e := InboxEntry{ID: deriveID(due.ID+t.ID, i), Dialogue: due.ID, Message: Message{
+			e := InboxEntry{ID: deriveID(fmt.Sprintf("%s/%d", due.ID, c.record.Version), i), Dialogue: due.ID, Message: Message{
 				From: peer, To: due.Agent, Session: session, Schema: timeoutSchema, Payload: payload, Proof: ByChannel,
 			}}
 			b.Inbox = append(b.Inbox, e)
