@@ -24,8 +24,17 @@ func (set sides) sole(s side) bool { return set == only(s) }
 // bits is a set of messages.
 type bits []uint64
 
-func (b bits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bits) has(i int) bool { return b != nil && b[i/64]&(1<<(i%64)) != 0 }
 func (b bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
+
+// with adds a message to a set that may not have been made yet.
+func (b bits) with(i, messages int) bits {
+	if b == nil {
+		b = make(bits, messages/64+1)
+	}
+	b.add(i)
+	return b
+}
 
 // A node is a message and what the protocol says may follow it.
 type node struct {
@@ -83,6 +92,7 @@ type machine struct {
 	outcomes map[string][]*spec.Outcome // by last message
 	horizons []int                      // by index, see machine.horizon
 	sameText map[string]int
+	mayCross []bits // pairs of messages, from side 0 and from side 1, that may cross
 
 	found []Finding
 }
@@ -125,6 +135,7 @@ func build(p *spec.Protocol) *machine {
 			m.outcomes[name] = append(m.outcomes[name], o)
 		}
 	}
+	m.mayCross = make([]bits, len(m.nodes))
 	m.seen, m.before = make([]bool, 2*len(m.nodes)), make([]config, 2*len(m.nodes))
 	return m
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
+// maxTold bounds how many findings of a kind are told, since each has its trace.
+const maxTold = 100
+
 // wrongSenders asks that somebody can send each reply where it is allowed. The
 // place of a reply that is wrong in several ways is named once.
 func (m *machine) wrongSenders() {
@@ -25,13 +28,13 @@ func (m *machine) wrongSenders() {
 	for _, c := range m.reached {
 		n := &m.nodes[c.message]
 		for _, r := range n.answers {
-			if m.answerers(c, r) == 0 && !told[[2]int{c.message, r}] {
+			if m.answerers(c, r) == 0 && !told[[2]int{c.message, r}] && len(told) < maxTold {
 				told[[2]int{c.message, r}] = true
 				m.wrongSender(c, r)
 			}
 		}
 		for _, r := range n.receipts {
-			if !m.mayConfirm(c, r) && !told[[2]int{c.message, r}] {
+			if !m.mayConfirm(c, r) && !told[[2]int{c.message, r}] && len(told) < maxTold {
 				told[[2]int{c.message, r}] = true
 				m.wrongReceipt(c, r)
 			}
@@ -90,7 +93,9 @@ func (m *machine) races() {
 		if !crossing {
 			continue
 		}
-		told[c.message] = true
+		if told[c.message] = true; len(told) > maxTold {
+			return
+		}
 		trace := append(m.trace(c), m.move(x), m.move(y))
 		m.report("PAR2121", Place{Element: Rule, Message: n.Name}, trace, "let one side speak, or `@race(ok)`",
 			"after '%s' both sides may send: messages can cross", n.Name)
@@ -131,9 +136,13 @@ func (m *machine) crossing(c config) (x, y config, found bool) {
 	}
 	for _, x := range moves[0] {
 		for _, y := range moves[1] {
+			if m.mayCross[x.message].has(y.message) {
+				continue
+			}
 			if !m.allows(x, y) || !m.allows(y, x) || !m.alike(x, y) {
 				return x, y, true
 			}
+			m.mayCross[x.message] = m.mayCross[x.message].with(y.message, len(m.nodes))
 		}
 	}
 	return x, y, false
