@@ -74,7 +74,7 @@ type Type struct {
 
 // All checks sources with everything they import.
 func All(sources []Source, options Options) *Result {
-	c := &checker{options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling), patterns: make(map[string]*regexp.Regexp)}
+	c := newChecker(options)
 	for _, s := range sources {
 		name := path.Clean(s.Name)
 		if c.modules[name] == nil {
@@ -118,19 +118,29 @@ func File(name string, text []byte, options Options) *Result {
 
 // checker is the state of one run.
 type checker struct {
-	options  Options
-	modules  map[string]*module // by cleaned path
-	order    []*module
-	found    diag.List
+	options Options
+	modules map[string]*module // by cleaned path
+	order   []*module
+	found   diag.List
+
 	records  map[*spec.Record]*filling
 	fills    []*filling    // in the order of the sources
 	aliases  []*definition // that contain themselves
-	later    []func()      // what needs every record to be filled
+	endless  map[spec.Type]bool
+	later    []func() // what needs every record to be filled
 	patterns map[string]*regexp.Regexp
-	copied   int // members copied by spreads
-	pairs    int // variants compared
-	depth    int // of aliases that are being resolved
-	size     int // of the type that is being resolved
+
+	copied int // members copied by spreads
+	pairs  int // variants compared
+	depth  int // of aliases that are being resolved
+	size   int // of the type that is being resolved
+}
+
+func newChecker(options Options) *checker {
+	return &checker{
+		options: options, modules: make(map[string]*module), records: make(map[*spec.Record]*filling),
+		endless: make(map[spec.Type]bool), patterns: make(map[string]*regexp.Regexp),
+	}
 }
 
 func (c *checker) add(path, name string, text []byte) *module {
@@ -147,7 +157,7 @@ func (c *checker) fill() {
 	for i := 0; i < len(c.fills); i++ {
 		c.fills[i].fill()
 	}
-	c.endless()
+	c.grounded()
 }
 
 // deferred runs what waited for all records to be filled.

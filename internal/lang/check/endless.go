@@ -2,9 +2,9 @@ package check
 
 import "github.com/parley-agents/parley/spec"
 
-// endless refuses records and aliases of which no value can be written down,
+// grounded refuses records and aliases of which no value can be written down,
 // because each holds another. Of a circle it names the first.
-func (c *checker) endless() {
+func (c *checker) grounded() {
 	g := &grounding{finite: make(map[spec.Type]bool), waiting: make(map[spec.Type][]spec.Type)}
 	for _, f := range c.fills {
 		if f.broken {
@@ -30,7 +30,11 @@ func (c *checker) endless() {
 		f.scope.m.report("PAR1004", at, "make it `"+r.Name+"?` or `List<"+r.Name+">`", "record '%s' contains itself without a way to end", r.Name)
 	}
 	for _, d := range c.aliases {
-		if d.typ != wrong && !g.finite[d.alias] && g.circular(d.alias, told) {
+		if d.typ == wrong || g.finite[d.alias] {
+			continue
+		}
+		c.endless[d.alias] = true
+		if g.circular(d.alias, told) {
 			d.scope.m.report("PAR1004", d.name.Span, "", "type '%s' contains itself without a way to end", d.name.Text)
 		}
 	}

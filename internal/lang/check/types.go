@@ -227,11 +227,11 @@ func (s *scope) generic(id string, t *syntax.Named, name string) spec.Type {
 }
 
 func (s *scope) mapKey(at syntax.Type, key spec.Type) {
+	if s.m.c.endless[key] {
+		return
+	}
 	switch k := key.(type) {
 	case *spec.Enum:
-		return
-	case *spec.Alias:
-		s.mapKey(at, k.Type)
 		return
 	case *spec.Literal:
 		for _, v := range k.Values {

@@ -184,17 +184,8 @@ func kindsOf(t spec.Type) jsonKinds {
 			return jsonString | kindsOfValues(t.Values)
 		}
 		return kindsOfValues(t.Values)
-	case *spec.Union:
-		var all jsonKinds
-		for _, v := range t.Variants {
-			all |= kindsOf(v)
-		}
-		return all
-	case *spec.Alias:
-		if u, ok := t.Type.(*spec.Union); ok && slices.Contains(u.Variants, spec.Type(t)) {
-			return jsonAll
-		}
-		return kindsOf(t.Type)
+	case *spec.Union, *spec.Alias:
+		return kindsOfParts(t, make(map[*spec.Alias]bool))
 	}
 	scalar, ok := spec.AsScalar(t)
 	if !ok {
@@ -213,6 +204,25 @@ func kindsOf(t spec.Type) jsonKinds {
 		return jsonNumber
 	}
 	return jsonString
+}
+
+// kindsOfParts looks through aliases, which may lead back to themselves.
+func kindsOfParts(t spec.Type, seen map[*spec.Alias]bool) jsonKinds {
+	switch t := t.(type) {
+	case *spec.Union:
+		var all jsonKinds
+		for _, v := range t.Variants {
+			all |= kindsOfParts(v, seen)
+		}
+		return all
+	case *spec.Alias:
+		if seen[t] {
+			return 0
+		}
+		seen[t] = true
+		return kindsOfParts(t.Type, seen)
+	}
+	return kindsOf(t)
 }
 
 func kindsOfValues(values []spec.JSON) jsonKinds {

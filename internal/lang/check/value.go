@@ -112,7 +112,7 @@ func (s *scope) value(l *syntax.Literal, t spec.Type, nullable bool) (spec.JSON,
 func isNull(l *syntax.Literal) bool { return l.Kind == syntax.Word && l.Value == "null" }
 
 func (s *scope) fit(l *syntax.Literal, t spec.Type, nullable bool) (pyjson.Value, string) {
-	if nullable && isNull(l) || t == wrong {
+	if nullable && isNull(l) || t == wrong || s.m.c.endless[t] {
 		return pyjson.Value{}, ""
 	}
 	v, ok := valueOf(l)
@@ -122,7 +122,13 @@ func (s *scope) fit(l *syntax.Literal, t spec.Type, nullable bool) (pyjson.Value
 	not := "is not " + an(describe(t))
 	switch t := t.(type) {
 	case *spec.Alias:
-		return s.fit(l, t.Type, nullable)
+		if s.m.c.depth++; s.m.c.depth > maxAliases {
+			s.m.c.depth--
+			return v, not
+		}
+		v, problem := s.fit(l, t.Type, nullable)
+		s.m.c.depth--
+		return v, problem
 	case *spec.Enum:
 		return fitEnum(l, v, t)
 	case *spec.Literal:

@@ -5,6 +5,7 @@ package diag
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -151,4 +152,18 @@ func (l List) String() string {
 		}
 	}
 	return b.String()
+}
+
+// MarshalJSON writes a diagnostic for other programs: file, line, column, code,
+// severity, message and hint.
+func (d Diagnostic) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		File     string `json:"file"`
+		Line     int    `json:"line"`
+		Column   int    `json:"column"`
+		Code     string `json:"code"`
+		Severity string `json:"severity"`
+		Message  string `json:"message"`
+		Hint     string `json:"hint"`
+	}{d.Span.File, d.Span.Start.Line, d.Span.Start.Column, d.Code, d.Severity.String(), d.Message, d.Hint})
 }

@@ -1,6 +1,7 @@
 package diag_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -23,6 +24,15 @@ func ExampleList_Tidy() {
 	//   hint: did you mean 'String'?
 	// shop.parley:7:3: PAR2111 warning: query 'q' is answered by response 'r'
 	//   hint: change a class
+}
+
+func ExampleDiagnostic_MarshalJSON() {
+	at := diag.Span{File: "shop.parley", Start: diag.Pos{Offset: 9, Line: 1, Column: 10}}
+	text, _ := json.Marshal(diag.New("PAR1001", at, "did you mean 'String'?", "unknown type 'Strng'"))
+
+	fmt.Println(string(text))
+	// Output:
+	// {"file":"shop.parley","line":1,"column":10,"code":"PAR1001","severity":"error","message":"unknown type 'Strng'","hint":"did you mean 'String'?"}
 }
 
 func TestAFileFullOfMistakesIsCut(t *testing.T) {
