@@ -121,7 +121,7 @@ func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*t
 // talk holds the conversation and ends it.
 func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) error {
 	begun, err := []*talk.Conversation(nil), error(nil)
-	if f.once == "" && !f.asJSON && isTerminal(cmd) {
+	if f.once == "" && !f.asJSON && talksToPerson(cmd) {
 		begun, err = f.screen(ctx, cmd, speaker, peer, node)
 	} else {
 		begun, err = f.lines(ctx, cmd, speaker, peer)
@@ -202,8 +202,8 @@ func (f *chatFlags) node(ctx context.Context, whom string) (_ *nodeClient, stop 
 	return f.ownNode(ctx, folder, whom)
 }
 
-// isTerminal reports whether a person sits at both ends.
-func isTerminal(cmd *cobra.Command) bool {
+// talksToPerson reports whether a person sits at both ends.
+func talksToPerson(cmd *cobra.Command) bool {
 	in, inOK := cmd.InOrStdin().(*os.File)
 	out, outOK := cmd.OutOrStdout().(*os.File)
 	return inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))

@@ -100,7 +100,7 @@ const (
 	maxConversations = 200
 	maxEntries       = 2000
 	maxResources     = 2000
-	maxEntryText     = 1 << 20
+	maxEntryText     = 256 << 10
 )
 
 // A Book holds the conversations of one agent. It is filled from the log, the

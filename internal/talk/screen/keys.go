@@ -30,11 +30,11 @@ Esc, Ctrl-C  stop an answer that is    Ctrl-D         leave (so does Ctrl-C
 // key answers a key.
 func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 	m.status, m.trouble = "", false
-	if m.notice != "" {
+	if m.notice != "" && msg.String() != "pgup" && msg.String() != "pgdown" {
 		m.notice = ""
-		if msg.String() != "ctrl+c" && msg.String() != "ctrl+d" {
-			return nil
-		}
+		m.layout()
+		m.view.GotoBottom()
+		return nil
 	}
 	switch msg.String() {
 	case "enter":
@@ -51,7 +51,7 @@ func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 			return m.leave()
 		}
 	case "f1":
-		m.notice = help
+		m.cover(help)
 		return nil
 	case "pgup":
 		m.view.PageUp()
@@ -76,6 +76,13 @@ func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 	}
 	m.input, cmd = m.input.Update(msg)
 	return cmd
+}
+
+// cover shows a page instead of the conversation, until the next key.
+func (m *model) cover(page string) {
+	m.notice = page
+	m.layout()
+	m.view.GotoTop()
 }
 
 func (m *model) recall(line string, ok bool) {
@@ -130,13 +137,13 @@ func (m *model) command(words []string) tea.Cmd {
 		m.show(m.o.Book.Open(uuid.NewString(), m.current.Peer))
 		m.say(false, "a new session")
 	case "sessions":
-		m.notice = m.sessions()
+		m.cover(m.sessions())
 	case "switch":
 		return m.switchTo(words[1])
 	case "save":
 		return m.save(words[1:])
 	case "help":
-		m.notice = help
+		m.cover(help)
 	case "quit", "exit":
 		return m.leave()
 	default:

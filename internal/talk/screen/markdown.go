@@ -39,8 +39,29 @@ var reader = sync.OnceValue(func() goldmark.Markdown {
 // as it was written.
 const maxNesting = 20
 
+// Text that would take long to read as Markdown, such as thousands of brackets
+// that never close, is shown as it was written.
+const maxMarkdown = 32 << 10
+
+var maxMarks = map[string]int{"[": 500, ">": 1000, "|": 2000, "*": 4000, "_": 4000, "~": 4000, "`": 4000, "<": 2000}
+
+func isTooMuch(source string) bool {
+	if len(source) > maxMarkdown {
+		return true
+	}
+	for mark, most := range maxMarks {
+		if strings.Count(source, mark) > most {
+			return true
+		}
+	}
+	return false
+}
+
 // markdown shows text as lines of at most width columns.
 func markdown(source string, width int) []string {
+	if isTooMuch(source) {
+		return wrap(source, max(width, 10))
+	}
 	p := &page{source: []byte(source), width: max(width, 10)}
 	p.blocks(reader().Parser().Parse(text.NewReader(p.source)), p.width, 0)
 	for len(p.lines) > 0 && p.lines[len(p.lines)-1] == "" {
@@ -146,7 +167,7 @@ func (p *page) indented(width int, first, rest string, show func(width int)) {
 func (p *page) code(source []byte, width int) {
 	for line := range strings.Lines(clean(source)) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
-		for _, piece := range strings.Split(lipgloss.Wrap(line, max(1, width-2), ""), "\n") {
+		for piece := range strings.SplitSeq(lipgloss.Wrap(line, max(1, width-2), ""), "\n") {
 			p.lines = append(p.lines, "  "+codeStyle.Render(piece))
 		}
 	}

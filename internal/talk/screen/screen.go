@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/textarea"
@@ -201,12 +202,7 @@ func (m *model) speak(text string) tea.Cmd {
 }
 
 func (m *model) hasBegun(c *talk.Conversation) bool {
-	for _, other := range m.begun {
-		if other == c {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.begun, c)
 }
 
 // interrupt asks the peer to end a stream.

@@ -24,7 +24,7 @@ func (m *model) layout() {
 	if m.width == 0 {
 		return
 	}
-	follow := m.view.AtBottom()
+	follow := m.notice == "" && m.view.AtBottom()
 	m.input.MaxHeight = max(1, min(maxInput, m.height-4))
 	m.input.SetWidth(m.width)
 	m.view.SetWidth(m.width)
@@ -39,26 +39,9 @@ func (m *model) View() tea.View {
 	if m.width == 0 {
 		return tea.NewView("")
 	}
-	middle := m.view.View()
-	if m.notice != "" {
-		middle = m.cover()
-	}
-	v := tea.NewView(strings.Join([]string{m.head(), middle, m.foot(), m.input.View()}, "\n"))
+	v := tea.NewView(strings.Join([]string{m.head(), m.view.View(), m.foot(), m.input.View()}, "\n"))
 	v.AltScreen = true
 	return v
-}
-
-// cover shows the notice where the conversation is.
-func (m *model) cover() string {
-	var lines []string
-	for line := range strings.Lines(m.notice) {
-		lines = append(lines, cut(strings.TrimRight(line, "\n"), m.width))
-	}
-	lines = lines[:min(len(lines), m.view.Height())]
-	for len(lines) < m.view.Height() {
-		lines = append(lines, "")
-	}
-	return strings.Join(lines, "\n")
 }
 
 func (m *model) head() string {
@@ -84,7 +67,7 @@ func (m *model) foot() string {
 	case m.status != "":
 		return faint.Render(cut(m.status, m.width))
 	case m.notice != "":
-		return faint.Render(cut("any key goes back", m.width))
+		return faint.Render(cut("PgUp and PgDown scroll, any other key goes back", m.width))
 	case !m.view.AtBottom():
 		return faint.Render(cut("↓ there is more below: PgDown", m.width))
 	case m.current.Streaming() != nil:
@@ -113,10 +96,15 @@ type shownEntry struct {
 	lines []string
 }
 
-// transcript is the conversation as lines; those of entries that have not changed
-// are kept.
-func (m *model) transcript() []string {
-	var all []string
+// transcript is the conversation, or what covers it, as lines; those of entries
+// that have not changed are kept.
+func (m *model) transcript() (all []string) {
+	if m.notice != "" {
+		for line := range strings.Lines(m.notice) {
+			all = append(all, cut(strings.TrimRight(line, "\n"), m.width))
+		}
+		return all
+	}
 	kept := make(map[*talk.Entry]shownEntry, len(m.current.Entries))
 	for _, e := range m.current.Entries {
 		s, ok := m.shown[e]
