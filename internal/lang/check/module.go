@@ -420,8 +420,11 @@ func (m *module) resolve() {
 		}
 	}
 	for _, item := range m.file.Items {
-		if d, ok := item.(*syntax.AnnotationDecl); ok {
+		switch d := item.(type) {
+		case *syntax.AnnotationDecl:
 			m.trait(d)
+		case *syntax.MessageDecl:
+			m.class(d)
 		}
 	}
 }

@@ -161,17 +161,9 @@ func (w *protocolWriter) message(d *syntax.MessageDecl) {
 	found := len(w.c.found)
 	m := spec.Message{Name: d.Name.Text, Doc: d.Doc(), Annotations: w.annotations(d.Annotations, onMessage)}
 	w.c.found = w.c.found[:found] // told when the type was resolved
-	if d.Class.Text != "" {
-		class, ok := classes[d.Class.Text]
-		if !ok {
-			w.unclear = true
-			hint := "one of " + strings.Join(classWords, ", ")
-			if near := diag.DidYouMean(d.Class.Text, classWords); near != "" {
-				hint = near
-			}
-			w.report("PAR2001", d.Class.Span, hint, "unknown performative class '%s'", d.Class.Text)
-		}
-		m.Class = class
+	var ok bool
+	if m.Class, ok = w.class(d); !ok {
+		w.unclear = true
 	}
 	if d.From != nil && !d.Broken {
 		m.From = w.rolesNamed(d.From)
@@ -181,6 +173,20 @@ func (w *protocolWriter) message(d *syntax.MessageDecl) {
 	}
 	w.declared[d.Name.Text] = true
 	w.Spec.Messages = append(w.Spec.Messages, m)
+}
+
+// class resolves the class of a message.
+func (m *module) class(d *syntax.MessageDecl) (spec.Class, bool) {
+	class, ok := classes[d.Class.Text]
+	if ok || d.Class.Text == "" {
+		return class, true
+	}
+	hint := diag.DidYouMean(d.Class.Text, classWords)
+	if hint == "" {
+		hint = "one of " + strings.Join(classWords, ", ")
+	}
+	m.report("PAR2001", d.Class.Span, hint, "unknown performative class '%s'", d.Class.Text)
+	return class, false
 }
 
 var classWords = []string{"request", "response", "inform", "query", "acknowledge", "error"}

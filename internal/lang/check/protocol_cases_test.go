@@ -51,6 +51,7 @@ func TestDialogues(t *testing.T) {
 		{"class", in("message ask: requst {} message yes: response {}", "initiates ask by a; ask -> yes; yes -> []; terminates yes"), "2:14 PAR2001 unknown performative class 'requst'"},
 		{"classes", in("message ask: demand {} message yes: answer {}", "initiates ask by a; ask -> yes; yes -> []; terminates yes"),
 			"2:14 PAR2001 unknown performative class 'demand'\n2:37 PAR2001 unknown performative class 'answer'"},
+		{"class outside a protocol", "message m: tell {}", "1:12 PAR2001 unknown performative class 'tell'"},
 		{"class without a dialogue", "protocol P { message m: tell {} }", "1:25 PAR2001 unknown performative class 'tell'"},
 		{"reply", in(ask, "initiates ask by a; ask -> [yes, no]; yes -> []; terminates yes"), "3:45 PAR2002 reply 'no' is not a message of this protocol"},
 		{"only reply", in(ask, "initiates ask, yes by a; ask -> [no]; yes -> []; terminates yes"), "3:45 PAR2002 reply 'no' is not a message of this protocol"},

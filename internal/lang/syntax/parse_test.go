@@ -16,6 +16,7 @@ var mistakes = []struct {
 	{"strange character", "type A = #x", []string{"1:10 PAR0001 unexpected character '#'"}},
 	{"strange characters once", "type A = ### x\ntype B = $", []string{"1:10 PAR0001 unexpected character '#'", "2:10 PAR0001 unexpected character '$'"}},
 	{"letter", "type Ä = Int", []string{"1:6 PAR0001 unexpected character 'Ä'"}},
+	{"single quotes", "type A = 'x' | 'y'\nimport 'z", []string{"1:10 PAR0001 unexpected character '", "1:16 PAR0001 unexpected character '", "2:8 PAR0001 unexpected character '"}},
 	{"lone slash", "type A = / Int", []string{"1:10 PAR0001 unexpected character '/'"}},
 	{"colon", "type M = { header: { version String } }", []string{"1:30 PAR0002 expected ':', found 'String'"}},
 	{"several", "type A = {\n a Int\n b: Int,\n c\n d: }\ntype B = {", []string{

@@ -210,7 +210,13 @@ func (s *scanner) bad(start int) {
 	case r == '#':
 		s.report("PAR0001", start, s.at, "comments start with //", "unexpected character '#'")
 	case r == '\'':
-		s.report("PAR0001", start, s.at, "strings stand in double quotes", "unexpected character %q", r)
+		if n := strings.IndexAny(s.src[s.at:], "'\n"); n >= 0 && s.src[s.at+n] == '\'' {
+			s.at += n + 1
+			s.report("PAR0001", start, s.at, "strings stand in double quotes", "unexpected character '")
+			s.emit(tokString, start)
+			return
+		}
+		s.report("PAR0001", start, s.at, "strings stand in double quotes", "unexpected character '")
 	case r >= utf8.RuneSelf:
 		s.report("PAR0001", start, s.at, "a name with other letters than A-Z stands in backticks", "unexpected character %q", r)
 	default:
