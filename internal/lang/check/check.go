@@ -224,6 +224,9 @@ func (m *module) judge(p *Protocol) {
 		if count[f.Code] <= p.slips[f.Code] {
 			continue // what lacks it is what the unknown name was meant for
 		}
+		if m.full(f.Code) {
+			continue
+		}
 		m.c.found = append(m.c.found, diag.New(f.Code, p.place(f.At), f.Hint, "%s", f.Message))
 	}
 	p.setSenders(result.Senders)

@@ -173,6 +173,9 @@ func TestEveryCodeInTheSourcesIsRegistered(t *testing.T) {
 		t.Fatalf("%v, %d sources", err, len(sources))
 	}
 	for _, name := range sources {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
 		for _, quoted := range codes.FindAllString(string(read(t, name)), -1) {
 			if _, ok := diag.Lookup(strings.Trim(quoted, `"`)); !ok {
 				t.Errorf("%s: %s is not in the registry", name, quoted)

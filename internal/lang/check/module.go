@@ -38,6 +38,7 @@ type scope struct {
 	types    map[string]*definition
 	messages map[string]*definition
 	inOrder  []*definition // types only
+	visible  []string      // names for hints, once they are needed
 	aea      bool
 }
 
@@ -374,9 +375,20 @@ func (s *scope) unknown(q *syntax.QName) {
 
 // nearName returns a hint for a type that is not known.
 func (s *scope) nearName(name string) string {
-	if s.m.said[diag.Error] > 2*diag.MaxPerFile {
+	if s.m.said[diag.Error] > diag.MaxPerFile {
 		return "" // nobody will see it
 	}
+	if other := otherNames[strings.ToLower(name)]; other != "" {
+		return "did you mean '" + other + "'?"
+	}
+	if s.visible == nil {
+		s.visible = s.visibleNames()
+	}
+	return diag.DidYouMean(name, s.visible)
+}
+
+// visibleNames lists the types that can be named in a scope.
+func (s *scope) visibleNames() []string {
 	known := append([]string(nil), builtinNames...)
 	for at := s; at != nil; at = at.outer {
 		for _, d := range at.inOrder {
@@ -392,10 +404,7 @@ func (s *scope) nearName(name string) string {
 			}
 		}
 	}
-	if other := otherNames[strings.ToLower(name)]; other != "" {
-		return "did you mean '" + other + "'?"
-	}
-	return diag.DidYouMean(name, known)
+	return known
 }
 
 // resolve settles all types of the file.

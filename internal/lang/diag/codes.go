@@ -89,7 +89,7 @@ var typeCodes = []Info{
 		Wrong:       "type Name = String(minLen: 1)\n",
 		Right:       "type Name = String(minLength: 1)\n"},
 	{Code: "PAR1012", Title: "wrong number of types",
-		Explanation: "List and Set take one type, Map takes two, Tuple one or more, all others none. A union has at most 500 variants.",
+		Explanation: "List and Set take one type, Map takes two, Tuple one or more, all others none. A union has at most 200 variants.",
 		Wrong:       "type Names = List\n",
 		Right:       "type Names = List<String>\n"},
 	{Code: "PAR1013", Title: "constraint with a wrong value",
