@@ -10,20 +10,24 @@ import (
 )
 
 func (g *goReader) composite(t reflect.Type, tag goTag, placeName string) (Type, error) {
+	inner, err := tag.inner()
+	if err != nil {
+		return nil, err
+	}
 	switch t.Kind() {
 	case reflect.Slice:
 		list := &List{Set: tag.has("set")}
 		if err := tag.listLimits(&list.Limits); err != nil {
 			return nil, err
 		}
-		item, err := g.typ(t.Elem(), tag.inner(), placeName)
+		item, err := g.typ(t.Elem(), inner, placeName)
 		list.Item = item
 		return list, err
 	case reflect.Array:
-		item, err := g.typ(t.Elem(), tag.inner(), placeName)
+		item, err := g.typ(t.Elem(), inner, placeName)
 		return &Tuple{Items: slices.Repeat([]Type{item}, t.Len())}, err
 	case reflect.Map:
-		return g.mapping(t, tag.inner(), placeName)
+		return g.mapping(t, tag, inner, placeName)
 	case reflect.Pointer:
 		item, err := g.typ(t.Elem(), tag, placeName)
 		return &Union{Variants: []Type{item, Null}}, err
@@ -86,6 +90,8 @@ func (g *goReader) enum(t reflect.Type) (Type, bool) {
 	}
 	e := &Enum{Name: goName(t, "")}
 	g.known[goKey{typ: t}] = e
+	tag, err := tagOfType(t)
+	g.fail(e.Name, err)
 	for i, value := range listed.EnumValues() {
 		base, text := enumValue(reflect.ValueOf(value))
 		switch {
@@ -100,7 +106,27 @@ func (g *goReader) enum(t reflect.Type) (Type, bool) {
 	if len(e.Values) == 0 {
 		g.fail(e.Name, unsupported("an enum without values"))
 	}
+	if name := tag.text("name"); name != "" {
+		e.Name = name
+	}
+	e.Title, e.Description, e.Open = tag.text("title"), tag.text("description"), tag.has("open")
+	if tag.has("unmixed") {
+		e.Base = Any
+	}
+	g.fail(e.Name, tag.unused())
 	return e, true
+}
+
+// tagOfType is what a type that is no struct says of itself.
+func tagOfType(t reflect.Type) (goTag, error) {
+	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
+		return parseTag("")
+	}
+	tagged, ok := reflect.Zero(t).Interface().(Tagged)
+	if !ok {
+		return parseTag("")
+	}
+	return parseTag(tagged.ParleyTag())
 }
 
 func enumValue(v reflect.Value) (base Kind, text JSON) {
@@ -115,10 +141,20 @@ func enumValue(v reflect.Value) (base Kind, text JSON) {
 	return Any, ""
 }
 
-func (g *goReader) mapping(t reflect.Type, inner goTag, placeName string) (Type, error) {
-	key, ok := scalarKind(t.Key(), goTag{})
-	if !ok || !(key == String || key == Bool || key == UUID || scalarForms[key].typ == "integer") {
-		return nil, unsupported("a map key is a string, an integer, a boolean or a UUID, not a %s", t.Key())
+func (g *goReader) mapping(t reflect.Type, tag, inner goTag, placeName string) (Type, error) {
+	keyTag, err := tag.nested("key")
+	if err != nil {
+		return nil, err
+	}
+	key, err := g.typ(t.Key(), keyTag, placeName)
+	if err == nil {
+		err = keyTag.unused()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !isKey(key) {
+		return nil, unsupported("a map key is a string, an integer, a boolean, a UUID or an enum, not a %s", t.Key())
 	}
 	m := &Map{Key: key}
 	value, err := g.typ(t.Elem(), inner, placeName)
@@ -126,6 +162,19 @@ func (g *goReader) mapping(t reflect.Type, inner goTag, placeName string) (Type,
 		m.Value = value
 	}
 	return m, err
+}
+
+func isKey(t Type) bool {
+	switch t.(type) {
+	case *Enum, *Literal:
+		return true
+	}
+	s, ok := AsScalar(t)
+	switch s.Kind {
+	case String, Bool, UUID, UUID4:
+		return ok
+	}
+	return ok && scalarForms[s.Kind].typ == "integer"
 }
 
 // tuple reads a struct whose fields are the items of a tuple. The codec finds
@@ -166,7 +215,17 @@ func (g *goReader) union(t reflect.Type, tag string) (Type, error) {
 		if v.Kind() == reflect.Pointer {
 			v = v.Elem()
 		}
-		variant, err := g.typ(v, goTag{}, goName(v, ""))
+		own, err := tagOfType(v)
+		if err != nil {
+			return nil, fault.In(v.String(), err)
+		}
+		if _, isEnum := reflect.Zero(v).Interface().(Enumerated); isEnum {
+			own = goTag{} // an enum reads it itself
+		}
+		variant, err := g.typ(v, own, goName(v, ""))
+		if err == nil {
+			err = own.unused()
+		}
 		if err != nil {
 			return nil, fault.In(v.String(), err)
 		}

@@ -18,6 +18,11 @@ import (
 // receiver.
 type Enumerated interface{ EnumValues() []any }
 
+// Tagged is implemented by Go types that are no struct and say themselves what a
+// parley tag would: the variants of a union, which stand in no field, and enums.
+// ParleyTag must not depend on the receiver.
+type Tagged interface{ ParleyTag() string }
+
 // FromGo reads the struct T as a record.
 //
 // Fields are named by their json tags and keep their order; an embedded struct
@@ -37,6 +42,8 @@ type Enumerated interface{ EnumValues() []any }
 //	min, max, above, below, multiple  limits of a number
 //	minlen, maxlen, pattern           limits of a string
 //	minitems, maxitems                limits of a slice
+//	item='…'                          a tag for a slice's items or a map's values
+//	key='…'                           a tag for a map's keys
 //
 // Words speak of a slice's items and a map's values too. On a field named _ the
 // tag speaks of the record: name=, title=, description=, closed, open.
@@ -49,7 +56,11 @@ type Enumerated interface{ EnumValues() []any }
 //	func (Text) content(func(Text, Image))  {}
 //	func (Image) content(func(Text, Image)) {}
 //
-// An enum is a type with the method of [Enumerated].
+// A variant that is no struct, such as a named slice, may be [Tagged].
+//
+// An enum is a type with the method of [Enumerated]. If it is [Tagged] as well, its
+// tag may hold name=, title=, description=, open (a reader keeps values that it
+// does not know) and unmixed (the Python class has no base beside Enum).
 //
 // Mistakes, and kinds that no message can carry (channels, functions, complex
 // numbers), are errors that name the field.

@@ -430,3 +430,54 @@ func TestFromGoTakesStructsOnly(t *testing.T) {
 	_, err := spec.FromGoType(nil)
 	wantError(t, err, fault.Unsupported, "")
 }
+
+type shade string
+
+func (shade) EnumValues() []any { return []any{"light", "dark"} }
+func (shade) ParleyTag() string {
+	return "name=Shade,description='How much, or how little.',unmixed,open"
+}
+
+type label string
+
+func (label) ParleyTag() string             { return "minlen=1,maxlen=3" }
+func (label) described(func(label, number)) {}
+
+type number int64
+
+func (number) described(func(label, number)) {}
+
+type described interface{ described(func(label, number)) }
+
+// What stands in no field of its own has a tag of its own.
+func TestFromGoReadsTagsInsideAndOfTypes(t *testing.T) {
+	type model struct {
+		Names  []string           `json:"names" parley:"minitems=1,item='pattern=\\'[a-z]{1,3}\\',minlen=1'"`
+		Scores map[shade]float64  `json:"scores" parley:"item='min=0.5'"`
+		ByID   map[uuid.UUID]int  `json:"by_id" parley:"key=uuid4"`
+		Any    described          `json:"any"`
+		Deep   [][]string         `json:"deep" parley:"item='set,minitems=2'"`
+		Few    map[string]float64 `json:"few" parley:"key='literal=a|b'"`
+	}
+	r, err := spec.FromGo[model]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two, three := 1, 2, 3
+	wantShade := &spec.Enum{Name: "Shade", Base: spec.Any, Values: []spec.JSON{`"light"`, `"dark"`}, Description: "How much, or how little.", Open: true}
+	for name, want := range map[string]spec.Type{
+		"names":  &spec.List{Item: spec.String.With(spec.Limits{Pattern: "[a-z]{1,3}", MinLength: &one}), Limits: spec.Limits{MinItems: &one}},
+		"scores": &spec.Map{Key: wantShade, Value: spec.Float.With(spec.Limits{Min: "0.5"})},
+		"by_id":  &spec.Map{Key: spec.UUID4, Value: spec.Int},
+		"deep":   &spec.List{Item: &spec.List{Item: spec.String, Set: true, Limits: spec.Limits{MinItems: &two}}},
+		"few":    &spec.Map{Key: &spec.Literal{Values: []spec.JSON{`"a"`, `"b"`}}, Value: spec.Float},
+	} {
+		if got := r.Field(name).Type; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s = %+v, want %+v", name, got, want)
+		}
+	}
+	first := r.Field("any").Type.(*spec.Union).Variants[0]
+	if want := spec.String.With(spec.Limits{MinLength: &one, MaxLength: &three}); !reflect.DeepEqual(first, want) {
+		t.Errorf("first variant = %+v, want %+v", first, want)
+	}
+}

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,12 +25,12 @@ type goTag struct {
 }
 
 var tagWords = []string{
-	"uuid4", "date", "time", "decimal", "uri", "set", "tuple", "optional", "nullable", "closed", "open", "untitled",
+	"uuid4", "date", "time", "decimal", "uri", "set", "tuple", "optional", "nullable", "closed", "open", "untitled", "unmixed",
 }
 
 var tagKeys = []string{
 	"name", "title", "description", "default", "alias", "literal", "tag", "format",
-	"min", "max", "above", "below", "multiple", "minlen", "maxlen", "pattern", "minitems", "maxitems",
+	"min", "max", "above", "below", "multiple", "minlen", "maxlen", "pattern", "minitems", "maxitems", "item", "key",
 }
 
 func badTag(format string, args ...any) error {
@@ -37,11 +38,15 @@ func badTag(format string, args ...any) error {
 }
 
 func tagOf(sf reflect.StructField) (goTag, error) {
-	t := goTag{entries: make(map[string]string), used: make(map[string]bool)}
 	rest, ok := sf.Tag.Lookup("parley")
 	if !ok && strings.Contains(string(sf.Tag), "parley:") {
-		return t, badTag("the tag is not in the form that Go expects: %s", sf.Tag)
+		return goTag{}, badTag("the tag is not in the form that Go expects: %s", sf.Tag)
 	}
+	return parseTag(rest)
+}
+
+func parseTag(rest string) (goTag, error) {
+	t := goTag{entries: make(map[string]string), used: make(map[string]bool)}
 	for rest != "" {
 		end := strings.IndexAny(rest, "=,")
 		if end < 0 {
@@ -123,15 +128,24 @@ func (t goTag) unused() error {
 }
 
 // inner is the tag as it speaks of the items of a list or the values of a map:
-// words go through, values speak of the whole.
-func (t goTag) inner() goTag {
+// words go through, values speak of the whole, and what item= holds speaks of
+// them alone.
+func (t goTag) inner() (goTag, error) {
 	words := make(map[string]string)
 	for _, word := range tagWords {
 		if value, ok := t.entries[word]; ok && word != "set" {
 			words[word] = value
 		}
 	}
-	return goTag{entries: words, used: t.used}
+	item, err := t.nested("item")
+	maps.Copy(words, item.entries)
+	return goTag{entries: words, used: t.used}, err
+}
+
+// nested is a tag inside the tag.
+func (t goTag) nested(key string) (goTag, error) {
+	tag, err := parseTag(t.text(key))
+	return tag, fault.In(key, err)
 }
 
 // json returns the value for key as JSON: as it stands or, where text is meant
