@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -40,9 +41,16 @@ func TestScript(t *testing.T) {
 // with keep the detector.
 func ordinary(t *testing.T) func(*testscript.Env) error {
 	t.Helper()
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return nil
+		return func(env *testscript.Env) error {
+			env.Setenv("REPOSITORY", repository)
+			return nil
+		}
 	}
 	folder := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", folder, ".")
@@ -51,6 +59,7 @@ func ordinary(t *testing.T) func(*testscript.Env) error {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return func(env *testscript.Env) error {
+		env.Setenv("REPOSITORY", repository)
 		env.Setenv("PATH", folder+string(os.PathListSeparator)+env.Getenv("PATH"))
 		return nil
 	}

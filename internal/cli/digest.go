@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -12,16 +13,23 @@ import (
 
 func newDigest() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "digest [FILE.json]...",
-		Short: "Compute the digests of a protocol from its manifest",
-		Long: `Compute the digest of a protocol and those of its models from a manifest, as
-Python agents publish it. The digests come from the schemas as they stand; what
-the manifest says of its own digests is only compared, and reported on standard
-error where it is stale.
+		Use:   "digest [FILE.parley|FILE.json|FOLDER]...",
+		Short: "Compute the digests of a protocol from its source or manifest",
+		Long: `Compute the digests of a protocol.
 
-A manifest is that of one role. Where it lists several under "roles" (a name
-and the titles or digests of the messages it handles), --role chooses one.`,
-		Example: `  parley digest chat.json
+Of a source in the language these are the protocol's own digest, which changes
+with what travels and what may answer what, but not with layout, comments or the
+order of declarations; and for each role the digest of the manifest that a Python
+agent in that role publishes, with those of the models. A note tells where a
+protocol has no such form. Folders are searched for sources.
+
+Of a manifest, as Python agents publish it, these are the digests of the protocol
+and of its models. They come from the schemas as they stand; what the manifest
+says of its own digests is only compared, and reported on standard error where it
+is stale. A manifest is that of one role. Where it lists several under "roles" (a
+name and the titles or digests of the messages it handles), --role chooses one.`,
+		Example: `  parley digest shop.parley
+  parley digest chat.json
   parley digest --json < chat.json`,
 	}
 	asJSON := jsonFlag(cmd)
@@ -41,9 +49,15 @@ and the titles or digests of the messages it handles), --role chooses one.`,
 }
 
 func digestFile(cmd *cobra.Command, path, role string, asJSON bool) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return digestFolder(cmd, path, role, asJSON)
+	}
 	text, err := readInput(cmd, path)
 	if err != nil {
 		return err
+	}
+	if isSource(path, text) {
+		return digestSource(cmd, sourceOf(path, text), role, asJSON)
 	}
 	digests, err := spec.ManifestDigests(text, role)
 	if err != nil {
