@@ -35,6 +35,11 @@ need_c_compiler() {
 	command -v "${compiler%% *}" >/dev/null || apt_install gcc libc6-dev
 }
 
+# need_tmux: the terminal interface is driven in it.
+need_tmux() {
+	command -v tmux >/dev/null || apt_install tmux
+}
+
 # install_staticcheck builds it once per pin and Go version and sets $staticcheck.
 install_staticcheck() {
 	staticcheck=$PWD/.cache/bin/staticcheck-$(key internal/tools/go.mod internal/tools/go.sum "$(go version)")
