@@ -190,6 +190,9 @@ func TestWhatPeersAttachReportAndEnd(t *testing.T) {
 	if got := s.record("received", "x", peer, me, digest[chat.ChatMessage](t), `{"content": 5}`, ""); !strings.HasPrefix(got, "error a message that cannot be read") {
 		t.Errorf("events %q", got)
 	}
+	if got := s.record("received", "x", peer, me, digest[chat.ChatMessage](t), `{"content": [{"text": "without type, time and id"}]}`, ""); got != "said without type, time and id" {
+		t.Errorf("events %q", got)
+	}
 	if got := s.record("received", "x", peer, me, "model:other", `{}`, ""); got != "" {
 		t.Errorf("another protocol's message is %q", got)
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/parley-agents/parley/wire/uagents"
 )
 
+// What is read here was taken over by chat.NewPerson, so it is read in the same
+// generous way.
+
 // errorSchema is the model digest of ErrorMessage, known to every agent.
 const errorSchema = "model:94cb082f79871c5e80a20637f935d233f0ce11a135d5a3a3c6071e81102a84d5"
 
@@ -41,11 +44,17 @@ func messageSchema() string { return messages().schema }
 func ackSchema() string     { return acks().schema }
 
 func readMessage(payload []byte) (m chat.ChatMessage, err error) {
+	if payload, err = chat.Mend(payload); err != nil {
+		return m, err
+	}
 	err = messages().codec.Unmarshal(payload, &m)
 	return m, err
 }
 
 func readAck(payload []byte) (a chat.ChatAcknowledgement, err error) {
+	if payload, err = chat.MendAcknowledgement(payload); err != nil {
+		return a, err
+	}
 	err = acks().codec.Unmarshal(payload, &a)
 	return a, err
 }

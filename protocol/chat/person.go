@@ -16,8 +16,8 @@ func NewPerson(name string) *parley.Agent {
 		panic(err) // the types are fixed
 	}
 	p := parley.NewProtocol(rules)
-	parley.On(p, func(context.Context, *parley.Turn, ChatMessage) error { return nil }, parley.Confirm(Acknowledge))
-	parley.On(p, func(context.Context, *parley.Turn, ChatAcknowledgement) error { return nil })
+	parley.On(p, func(context.Context, *parley.Turn, ChatMessage) error { return nil }, parley.Mend(Mend), parley.Confirm(Acknowledge))
+	parley.On(p, func(context.Context, *parley.Turn, ChatAcknowledgement) error { return nil }, parley.Mend(MendAcknowledgement))
 	a.Include(p, nil)
 	return a
 }
