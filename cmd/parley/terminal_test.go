@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/parley-agents/parley/run"
 )
 
 // A terminal is a window of tmux in which a command runs.
@@ -20,7 +18,6 @@ type terminal struct {
 	t      *testing.T
 	socket string
 	folder string // that the command works in
-	node   string // data folder of the node
 }
 
 const patience = 30 * time.Second
@@ -34,30 +31,11 @@ func openTerminal(t *testing.T) *terminal {
 		}
 		t.Skip("tmux is not there: apt-get install tmux, or run `make test`")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin, folder := t.TempDir(), t.TempDir()
-	for _, name := range []string{"parley", "chatty"} { // as TestMain calls them
-		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := &terminal{t: t, socket: fmt.Sprintf("parley-%d-%d", os.Getpid(), time.Now().UnixNano()), folder: folder, node: filepath.Join(folder, "data")}
-	node := exec.Command(filepath.Join(bin, "chatty"), "-listen", "127.0.0.1:0", "-data", w.node)
-	if err := node.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = node.Process.Signal(syscall.SIGINT)
-		if err := node.Wait(); err != nil {
-			t.Errorf("the node: %v", err)
-		}
-	})
-	w.until("the node to start", func() bool { _, err := run.ReadControl(w.node); return err == nil })
+	bin, folder := programs(t, "parley", "chatty"), t.TempDir()
+	node, _ := program(t, bin, "chatty", "--listen", "127.0.0.1:0")
+	w := &terminal{t: t, socket: fmt.Sprintf("parley-%d-%d", os.Getpid(), time.Now().UnixNano()), folder: folder}
 	w.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", folder,
-		"env", "PS1=$ ", "PATH="+bin+":"+os.Getenv("PATH"), "PARLEY_DATA="+w.node, "LC_ALL=C.UTF-8", "sh")
+		"env", "PS1=$ ", "PATH="+bin+":"+os.Getenv("PATH"), "PARLEY_DATA="+node, "LC_ALL=C.UTF-8", "sh")
 	t.Cleanup(func() { w.tmux("kill-server") })
 	w.until("the shell", func() bool { return strings.Contains(w.screen(), "$") })
 	return w

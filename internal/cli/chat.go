@@ -118,6 +118,9 @@ func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*t
 	return speaker, peer, err
 }
 
+// farewell bounds how long leaving takes, however many sessions are ended.
+const farewell = 5 * time.Second
+
 // talk holds the conversation and ends it.
 func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) error {
 	begun, err := []*talk.Conversation(nil), error(nil)
@@ -126,7 +129,8 @@ func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.
 	} else {
 		begun, err = f.lines(ctx, cmd, speaker, peer)
 	}
-	ctx = context.WithoutCancel(ctx) // the end is told also after an interrupt
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell) // the end is told also after an interrupt
+	defer cancel()
 	for _, c := range begun {
 		if !f.keep {
 			_ = speaker.End(ctx, c) // the node tries on
@@ -179,6 +183,11 @@ func (f *chatFlags) screen(ctx context.Context, cmd *cobra.Command, speaker *tal
 	}
 	if o.After, err = speaker.Recall(ctx, o.Book, ""); err != nil {
 		return nil, err
+	}
+	if f.session != "" && o.Book.Find(f.session) == nil { // it is older than what was said last
+		if _, err := speaker.Recall(ctx, o.Book, f.session); err != nil {
+			return nil, err
+		}
 	}
 	return screen.Run(ctx, o)
 }
