@@ -112,16 +112,20 @@ func digestsOf(p *lang.Protocol, role string) (sourceDigests, error) {
 	case len(roles) == 0:
 		roles = []string{""}
 	}
+	problem := withoutForm(p.Spec)
 	for _, r := range roles {
 		one := roleDigest{Role: r}
-		var err error
-		if one.Digest, err = uagentsDigest(p.Spec, r); err != nil {
+		err := problem
+		if err == nil {
+			one.Digest, err = p.Spec.Digest(r)
+		}
+		if err != nil {
 			one.Note = "no uAgents form: " + reason(err)
 		}
 		d.Roles = append(d.Roles, one)
 	}
 	for _, m := range p.Spec.Messages {
-		if digest, err := spec.Digest(m.Body); err == nil {
+		if digest, err := spec.Digest(m.Body); err == nil && problem == nil {
 			d.Models[m.Name] = digest
 			d.order = append(d.order, m.Name)
 		}
@@ -129,11 +133,14 @@ func digestsOf(p *lang.Protocol, role string) (sourceDigests, error) {
 	return d, nil
 }
 
-func uagentsDigest(p *spec.Protocol, role string) (string, error) {
+// withoutForm says why a protocol cannot be one of uAgents: a role that receives
+// only what can be said there is of no use without the other.
+func withoutForm(p *spec.Protocol) error {
 	if len(p.Roles) > 2 {
-		return "", fault.Errorf(fault.Unsupported, "", "uAgents protocols have one or two roles")
+		return fault.Errorf(fault.Unsupported, "", "uAgents protocols have one or two roles")
 	}
-	return p.Digest(role)
+	_, err := p.Digest("")
+	return err
 }
 
 // reason is the text of an error without its code.
