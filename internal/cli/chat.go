@@ -118,8 +118,8 @@ func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*t
 	return speaker, peer, err
 }
 
-// farewell bounds how long leaving takes, however many sessions are ended.
-const farewell = 5 * time.Second
+// farewell bounds how long the end of a session may take to reach the peer.
+const farewell = 2 * time.Second
 
 // talk holds the conversation and ends it.
 func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) error {
@@ -129,13 +129,17 @@ func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.
 	} else {
 		begun, err = f.lines(ctx, cmd, speaker, peer)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell) // the end is told also after an interrupt
+	wait := farewell
+	if err != nil { // there is no reason to believe that the peer listens
+		wait = 0
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*farewell) // the end is told also after an interrupt
 	defer cancel()
 	for _, c := range begun {
 		if !f.keep {
-			_ = speaker.End(ctx, c) // the node tries on
+			_ = speaker.End(ctx, c, wait) // the node tries on
 		}
-		if node.private {
+		if node.private && err == nil {
 			speaker.Drain(ctx, c.Session)
 		}
 	}

@@ -45,14 +45,11 @@ func (s *Speaker) Interrupt(ctx context.Context, c *Conversation, stream uuid.UU
 	return err
 }
 
-// End ends a session. It waits a while until the peer knows.
-func (s *Speaker) End(ctx context.Context, c *Conversation) error {
-	_, err := s.send(ctx, c, farewell, chat.EndSessionContent{})
+// End ends a session. The peer is told within wait, or later.
+func (s *Speaker) End(ctx context.Context, c *Conversation, wait time.Duration) error {
+	_, err := s.send(ctx, c, wait, chat.EndSessionContent{})
 	return err
 }
-
-// farewell is how long the end of a session may take.
-const farewell = 2 * time.Second
 
 func (s *Speaker) send(ctx context.Context, c *Conversation, wait time.Duration, contents ...chat.Content) (run.Reply, error) {
 	m := chat.ChatMessage{Timestamp: time.Now().UTC(), MsgID: uuid.New(), Content: contents}
@@ -104,10 +101,8 @@ func (s *Speaker) Follow(ctx context.Context, session string, after int64, take 
 	return ctx.Err()
 }
 
-// Drain waits a while until what was said in a session has left the node.
+// Drain waits until what was said in a session has left the node, or ctx ends.
 func (s *Speaker) Drain(ctx context.Context, session string) {
-	ctx, cancel := context.WithTimeout(ctx, farewell)
-	defer cancel()
 	for {
 		records, err := s.Node.Log(ctx, parley.LogQuery{Agent: s.Own, Session: session, Limit: page, Last: true}, 0)
 		if err != nil {
