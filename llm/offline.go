@@ -54,6 +54,7 @@ const (
 - 12 * (3 + 4), and other sums
 - what time is it, today, tomorrow, yesterday, what day is 2024-02-29
 - prompts with a JSON schema
+
 For a real model set OPENAI_API_KEY, or OPENAI_BASE_URL for one that runs near you.`
 )
 
