@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -188,11 +189,14 @@ func TestNoSourceExplodes(t *testing.T) {
 		}) + "}",
 		"imports": fill(func(i int) string { return fmt.Sprintf("import \"f%d.parley\"\n", i) }),
 	} {
-		start := time.Now()
-		result := check.File("x", []byte(src), check.Options{Bounds: true})
-		_ = syntax.Format(result.Files[0])
-		if took := time.Since(start); took > bound {
-			t.Errorf("%s: %v, at most %v expected; %d found", name, took, bound, len(result.Diagnostics))
+		took := time.Duration(math.MaxInt64)
+		for try := 0; try < 3 && took > bound; try++ { // a busy machine is not an explosion
+			start := time.Now()
+			_ = syntax.Format(check.File("x", []byte(src), check.Options{Bounds: true}).Files[0])
+			took = min(took, time.Since(start))
+		}
+		if took > bound {
+			t.Errorf("%s: %v, at most %v expected", name, took, bound)
 		}
 	}
 }
