@@ -4,7 +4,8 @@
 //	go run ./examples/client -data client -listen 127.0.0.1:8001 -resolve ADDRESS=http://127.0.0.1:8000/submit
 //
 // ADDRESS is that of the AI agent; the default is the one of examples/assistant.
-// PEER_ADDRESS names another one, PERIOD (such as 2s) another time.
+// PEER_ADDRESS names another one, PERIOD (such as 2s) another time. CHAT=printed is
+// for an agent that knows the chat protocol only as the example prints it.
 package main
 
 import (
@@ -47,6 +48,9 @@ func main() {
 		c, err := chat.With(ctx, t, peer)
 		if err != nil {
 			return err
+		}
+		if os.Getenv("CHAT") == "printed" {
+			c.AsPrinted()
 		}
 		if err := t.Send(peer, prompts.ContextPrompt{Context: "Name the syntax error in this code and repair it", Text: brokenCode}); err != nil {
 			return err

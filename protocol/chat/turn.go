@@ -38,6 +38,10 @@ func With(ctx context.Context, t *parley.Turn, partner identity.Address) (*Turn,
 	return &Turn{Turn: t, session: s}, err
 }
 
+// AsPrinted makes the agent speak version 0.2.1 as the uAgents example prints it, to
+// a partner who knows no other. One who has spoken needs no such hint.
+func (c *Turn) AsPrinted() { c.session.Printed = true }
+
 // Text returns what the partner said. If it came in pieces, it is the whole of it.
 func (c *Turn) Text() string { return c.text }
 
