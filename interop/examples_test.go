@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,13 +20,26 @@ type example struct {
 	lines chan string
 }
 
-func startExample(t *testing.T, name string) *example {
+func startExample(t *testing.T, name string, env ...string) *example {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), name)
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../examples/"+name).CombinedOutput(); err != nil {
+	return startProgram(t, build(t, "examples/"+name), env, "-listen", "127.0.0.1:0", "-data", t.TempDir())
+}
+
+// build makes the binary of a package of the module.
+func build(t *testing.T, name string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), filepath.Base(name))
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../"+name).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.Command(binary, "-listen", "127.0.0.1:0", "-data", t.TempDir())
+	return binary
+}
+
+// startProgram runs a binary until the test ends. It must end cleanly then.
+func startProgram(t *testing.T, binary string, env []string, args ...string) *example {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -48,7 +62,7 @@ func startExample(t *testing.T, name string) *example {
 		for range e.lines { // to the end
 		}
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s does not end cleanly: %v", name, err)
+			t.Errorf("%s does not end cleanly: %v", filepath.Base(binary), err)
 		}
 	})
 	return e
@@ -70,6 +84,23 @@ func (e *example) expect(pattern string) string {
 			}
 		case <-timeout:
 			e.t.Fatalf("it never printed %s", pattern)
+		}
+	}
+}
+
+// expectAll waits until each expression has fitted a line, in any order.
+func (e *example) expectAll(patterns ...string) {
+	e.t.Helper()
+	timeout := time.After(60 * time.Second)
+	for len(patterns) > 0 {
+		select {
+		case line, open := <-e.lines:
+			if !open {
+				e.t.Fatalf("it ended before %q", patterns)
+			}
+			patterns = slices.DeleteFunc(patterns, func(p string) bool { return regexp.MustCompile("^" + p).MatchString(line) })
+		case <-timeout:
+			e.t.Fatalf("it never printed %q", patterns)
 		}
 	}
 }

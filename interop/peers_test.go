@@ -60,6 +60,9 @@ type event struct {
 	Status  string            `json:"status"`
 	Text    string            `json:"text"`
 	Body    map[string]any    `json:"body"`
+	Code    int               `json:"code"`     // of a program that has stopped
+	Missing map[string]int    `json:"missing"`  // what it still expected
+	Place   map[string]any    `json:"location"` // that the client program read from an answer
 	Raw     map[string]string `json:"-"`
 }
 
@@ -68,6 +71,7 @@ type peer struct {
 	t      *testing.T
 	events chan event
 	port   int
+	stop   func() // as a person would
 }
 
 func freePort(t *testing.T) int {
@@ -106,6 +110,7 @@ func startPeer(t *testing.T, program, almanac string, env ...string) *peer {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p.stop = func() { _ = cmd.Process.Signal(syscall.SIGINT) }
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		lines := bufio.NewScanner(stdout)
@@ -119,7 +124,7 @@ func startPeer(t *testing.T, program, almanac string, env ...string) *peer {
 		close(p.events)
 	})
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGINT)
+		p.stop()
 		timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 		reading.Wait()
 		_ = cmd.Wait() // its exit code tells of expectations that are not ours
