@@ -87,6 +87,7 @@ func TestProblems(t *testing.T) {
 		{"a short version", "protocol P version \"1.0\" { roles x, y message a {} " + dialogue + " }",
 			"PAR5004 .: AEA does not take it: version: '1.0' does not have the form that is asked for"},
 		{"no messages", "protocol P version \"1.0.0\" { roles x, y }", "PAR5004 .: AEA does not take it: speech_acts: there is no message"},
+		{"three roles", "protocol P version \"1.0.0\" { roles a, b, c message m {} flow { a -> b: m; b -> c: m; end } }", "PAR5006 .: AEA takes 1 or 2 roles, not 3"},
 		{"no roles", "protocol P version \"1.0.0\" { message a {} " + dialogue + " }", "PAR5006 .: AEA takes 1 or 2 roles, not 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

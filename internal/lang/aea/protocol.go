@@ -37,6 +37,8 @@ func FromProtocol(p *spec.Protocol) (*Specification, []Problem) {
 	}
 	if p.Dialogue != nil {
 		c.dialogue(p.Dialogue)
+	} else if len(p.Roles) > 2 { // told as a flow, which would be lost
+		c.roles()
 	}
 	if len(c.problems) == 0 {
 		c.accepted()
@@ -324,11 +326,15 @@ func (c *converter) dialogue(d *spec.Dialogue) {
 		}
 		out.Reply = append(out.Reply, Reply{r.Message, r.Replies})
 	}
-	if n := len(c.p.Roles); n < 1 || n > 2 {
-		c.problem("PAR5006", "", "AEA takes 1 or 2 roles, not %d", n)
-	}
+	c.roles()
 	for _, r := range c.p.Roles {
 		out.Roles = append(out.Roles, r.Name)
 	}
 	c.s.Dialogue = out
+}
+
+func (c *converter) roles() {
+	if n := len(c.p.Roles); n < 1 || n > 2 {
+		c.problem("PAR5006", "", "AEA takes 1 or 2 roles, not %d", n)
+	}
 }
