@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/parley-agents/parley/internal/cli"
+	"github.com/parley-agents/parley/internal/lang/aea"
+	"github.com/parley-agents/parley/internal/lang/check"
+	"github.com/parley-agents/parley/internal/lang/diag"
 )
 
 // parleyIn runs a command in this process.
@@ -97,7 +100,14 @@ func TestExplanationsShowWhatTheySay(t *testing.T) {
 		t.Fatalf("%v, %d codes", err, len(codes))
 	}
 	for _, c := range codes {
-		if c.Wrong == "" || strings.Contains(c.Wrong, "import ") { // imports need files
+		if text, _, code := parleyIn(t, "", "explain", c.Code); c.Wrong != "" && (code != 0 || !strings.Contains(text, "Wrong:") || !strings.Contains(text, "Right:")) {
+			t.Errorf("explain %s: exit code %d\n%s", c.Code, code, text)
+		}
+		switch {
+		case (c.Wrong == "") != (c.Right == ""), c.Wrong == "" && c.Code < "PAR5" && c.Code != "PAR0010": // which nobody would read
+			t.Errorf("%s lacks an example", c.Code)
+			continue
+		case c.Code >= "PAR5" || c.Wrong == "" || strings.Contains(c.Wrong, "import "): // below; imports need files
 			continue
 		}
 		if found, _, _ := parleyIn(t, c.Wrong, "check", "-W"); !strings.Contains(found, c.Code) {
@@ -106,8 +116,36 @@ func TestExplanationsShowWhatTheySay(t *testing.T) {
 		if found, _, code := parleyIn(t, c.Right, "check", "-W"); strings.Contains(found, c.Code) || code != 0 {
 			t.Errorf("%s\nis found in\n%s", found, c.Right)
 		}
-		if text, _, code := parleyIn(t, "", "explain", c.Code); code != 0 || !strings.Contains(text, "Wrong:") || !strings.Contains(text, "Right:") {
-			t.Errorf("explain %s: exit code %d\n%s", c.Code, code, text)
+	}
+}
+
+// The examples of what AEA cannot carry are such, and those mended are not.
+func TestExplanationsOfTargets(t *testing.T) {
+	problems := func(source string) (codes string) {
+		result := check.File("x.parley", []byte(source), check.Options{})
+		if result.Diagnostics.HasErrors() || len(result.Protocols) != 1 {
+			t.Fatalf("%s\nin\n%s", result.Diagnostics, source)
 		}
+		_, found := aea.FromProtocol(result.Protocols[0].Spec)
+		for _, p := range found {
+			codes += p.Code
+		}
+		return codes
+	}
+	for _, code := range []string{"PAR5001", "PAR5002", "PAR5003", "PAR5004", "PAR5005", "PAR5006"} {
+		info, _ := diag.Lookup(code)
+		if got := problems(info.Wrong); got != code {
+			t.Errorf("%s: AEA finds %q in\n%s", code, got, info.Wrong)
+		}
+		if got := problems(info.Right); got != "" {
+			t.Errorf("%s: AEA finds %q in\n%s", code, got, info.Right)
+		}
+	}
+	info, _ := diag.Lookup("PAR5020")
+	if _, stderr, code := parleyIn(t, info.Wrong, "import", "uagents"); code != 1 || !strings.Contains(stderr, "PAR5020") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	if _, stderr, code := parleyIn(t, info.Right, "import", "uagents"); code != 0 || stderr != "" {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }

@@ -134,15 +134,59 @@ var machineCodes = []Info{
 		Right:       pair("message say: inform {}\nmessage bye: inform {}", "initiates [say] by a\nsay -> [say, bye]\nbye -> []\nterminates [bye]\nend_states [done]\ntimeout 1h")},
 }
 
+// post is a source that can be an AEA protocol.
+func post(messages, dialogue string) string {
+	return "@aea(author: \"acme\")\npackage acme.post version \"1.0.0\"\n\n" + pair(messages, dialogue)
+}
+
+const (
+	oneParcel  = "initiates [parcel] by a\nparcel -> []\nterminates [parcel]\nend_states [done]"
+	twoParcels = "initiates [parcel, letter] by a\nparcel -> []\nletter -> []\nterminates [parcel, letter]\nend_states [done]"
+	parcelBack = "initiates [parcel] by a\nparcel -> [letter]\nletter -> []\nterminates [letter]\nend_states [done]"
+)
+
+// manifest is one of a Python agent with one message.
+func manifest(field string) string {
+	return "{\n  \"version\": \"1.0\",\n  \"metadata\": {\"name\": \"Post\", \"version\": \"1.0.0\"},\n  \"models\": [{\"digest\": \"a\", \"schema\": {\"title\": \"Parcel\", \"type\": \"object\", \"properties\": {\n    \"labels\": " +
+		field + "\n  }, \"required\": [\"labels\"]}}],\n  \"interactions\": [{\"type\": \"normal\", \"request\": \"a\", \"responses\": []}]\n}\n"
+}
+
 // Codes of targets: what a dialect cannot carry.
 var targetCodes = []Info{
-	{Code: "PAR5001", Title: "type without an AEA form", Explanation: "AEA messages hold bytes, integers, floats, booleans, strings, collections of these and custom types. Use one of them."},
-	{Code: "PAR5002", Title: "nested collection in AEA", Explanation: "Collections in AEA messages hold only primitive types. Wrap the inner one in a custom type."},
-	{Code: "PAR5003", Title: "AEA content of two types", Explanation: "A content of one name has one type in all messages of an AEA protocol. Rename one."},
-	{Code: "PAR5004", Title: "name that AEA reserves", Explanation: "AEA uses message_id, target, performative, _body and dialogue_reference itself."},
-	{Code: "PAR5005", Title: "AEA terminal message with replies", Explanation: "In AEA a message that ends a dialogue has no replies, so a rule that ends with '?' has no form there."},
-	{Code: "PAR5006", Title: "too many roles for the target", Explanation: "AEA and uAgents protocols have one or two roles."},
-	{Code: "PAR5007", Title: "variants that look alike in JSON", Explanation: "Over JSON a reader cannot see which variant a value is of. Add a literal field, or keep the protocol to AEA."},
-	{Code: "PAR5010", Severity: Note, Title: "description that pydantic adds", Explanation: "The Python library describes every enum as \"An enumeration.\" That text is part of the digest and kept."},
-	{Code: "PAR5020", Title: "digest differs after import", Explanation: "What was imported could not be written again with the same digest, so peers would refuse it."},
+	{Code: "PAR5001", Title: "type without an AEA form",
+		Explanation: "AEA messages hold bytes, integers, floats, booleans, strings, collections of these and custom types. Use one of them.",
+		Wrong:       post("message parcel: inform { due: DateTime }", oneParcel),
+		Right:       post("message parcel: inform { due: String }", oneParcel)},
+	{Code: "PAR5002", Title: "nested collection in AEA",
+		Explanation: "Collections in AEA messages hold only primitive types. Wrap the inner one in a custom type.",
+		Wrong:       post("message parcel: inform { rows: List<List<Int>> }", oneParcel),
+		Right:       post("custom Rows \"bytes rows = 1;\"\nmessage parcel: inform { rows: Rows }", oneParcel)},
+	{Code: "PAR5003", Title: "AEA content of two types",
+		Explanation: "A content of one name has one type in all messages of an AEA protocol. Rename one.",
+		Wrong:       post("message parcel: inform { size: Int }\nmessage letter: inform { size: String }", twoParcels),
+		Right:       post("message parcel: inform { weight: Int }\nmessage letter: inform { size: String }", twoParcels)},
+	{Code: "PAR5004", Title: "name that AEA reserves",
+		Explanation: "AEA uses message_id, target, performative, _body and dialogue_reference itself.",
+		Wrong:       post("message parcel: inform { target: String }", oneParcel),
+		Right:       post("message parcel: inform { receiver: String }", oneParcel)},
+	{Code: "PAR5005", Title: "AEA terminal message with replies",
+		Explanation: "In AEA a message that ends a dialogue has no replies, so a rule that ends with '?' has no form there.",
+		Wrong:       post("message parcel: inform {}\nmessage letter: inform {}", strings.NewReplacer("[letter]\nletter", "[letter]?\nletter", "terminates [", "terminates [parcel, ").Replace(parcelBack)),
+		Right:       post("message parcel: inform {}\nmessage letter: inform {}", parcelBack)},
+	{Code: "PAR5006", Title: "too many roles for the target",
+		Explanation: "AEA and uAgents protocols have one or two roles.",
+		Wrong:       "package acme.post version \"1.0.0\"\n\nprotocol Post {\n  roles a, b, c\n  message parcel: inform {}\n  flow {\n    a -> b: parcel\n    b -> c: parcel\n    end\n  }\n}\n",
+		Right:       post("message parcel: inform {}", oneParcel)},
+	{Code: "PAR5007", Title: "variants that look alike in JSON",
+		Explanation: "Over JSON a reader cannot see which variant a value is of. Add a literal field, or keep the protocol to AEA.",
+		Wrong:       post("message parcel: inform { content: String | Bytes }", oneParcel),
+		Right:       post("message parcel: inform { content: { kind: \"text\", text: String } | { kind: \"data\", data: Bytes } }", oneParcel)},
+	{Code: "PAR5010", Severity: Note, Title: "description that pydantic adds",
+		Explanation: "The Python library describes every enum as \"An enumeration.\" unless its class says something else. That text is part of the digest and kept.",
+		Wrong:       "enum Size {\n  SMALL,\n  LARGE\n}\n",
+		Right:       "@description(\"How large a parcel is.\")\nenum Size {\n  SMALL,\n  LARGE\n}\n"},
+	{Code: "PAR5020", Title: "digest differs after import",
+		Explanation: "What was imported could not be written again with the same digest, so peers would refuse it. The hint names what the language cannot say.",
+		Wrong:       manifest(`{"title": "Labels", "type": "array", "items": {"type": "string", "writeOnly": true}}`),
+		Right:       manifest(`{"title": "Labels", "type": "array", "items": {"type": "string"}}`)},
 }
