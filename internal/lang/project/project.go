@@ -105,20 +105,24 @@ func Find(args []string, stdin *Input) ([]Source, error) {
 	return sources, nil
 }
 
-// walk calls visit for the sources below a folder.
+// walk calls visit for the sources below a folder, which may be a link to one.
 func walk(folder string, visit func(name string, text []byte) error) error {
+	folder = filepath.Clean(folder) + string(filepath.Separator)
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && name != folder && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
 			return fs.SkipDir
-		case !entry.Type().IsRegular():
+		case entry.IsDir():
 			return nil
 		}
 		page := strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".markdown")
 		if !page && !strings.HasSuffix(name, ".parley") {
 			return nil
+		}
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return err // a link may lead to a folder, a device or nowhere
 		}
 		text, err := readFile(name)
 		if err != nil || page && !hasCode(text) {

@@ -74,6 +74,27 @@ func base(t *testing.T) string {
 	return filepath.Base(folder)
 }
 
+func TestLinksAreFollowedToFilesOnly(t *testing.T) {
+	in(t, "real/a.parley:", "other/b.parley:")
+	for link, target := range map[string]string{"real/c.parley": "../other/b.parley", "real/up.parley": "..", "real/loop": "../real", "link": "real"} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	for args, want := range map[string]string{"real": "real/a.parley real/c.parley", "link": "link/a.parley link/c.parley", "link/c.parley": "link/c.parley"} {
+		sources, err := project.Find([]string{args}, nil)
+		if err != nil || names(sources) != want {
+			t.Errorf("%s: found %s (%v), want %s", args, names(sources), err, want)
+		}
+	}
+	if err := os.Symlink("nowhere", "real/lost.parley"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := project.Find([]string{"real"}, nil); err == nil || !strings.Contains(err.Error(), "real/lost.parley") {
+		t.Errorf("a link to nowhere: %v", err)
+	}
+}
+
 func TestWhatIsNotThereIsNamed(t *testing.T) {
 	in(t, "empty/notes.txt:")
 	for _, arg := range []string{"none.parley", "empty"} {
