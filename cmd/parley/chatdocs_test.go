@@ -92,7 +92,7 @@ func TestTheManualOfChat(t *testing.T) {
 	own := t.TempDir()
 	parley("parley keys new ada", own)
 	commands := 0
-	for _, line := range strings.Split(string(page), "\n") {
+	for line := range strings.SplitSeq(string(page), "\n") {
 		command, ok := strings.CutPrefix(line, "    ")
 		if !ok || command == "parley up" {
 			continue
