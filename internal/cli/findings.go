@@ -101,6 +101,7 @@ func (p *findings) paint(colour, text string) string {
 
 // printable shows characters that would command a terminal as what they are.
 func printable(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if !strings.ContainsFunc(text, commanding) {
 		return text
 	}

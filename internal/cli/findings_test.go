@@ -52,6 +52,12 @@ func TestColoursAreForTerminals(t *testing.T) {
 	}
 }
 
+func TestNothingCommandsTheTerminal(t *testing.T) {
+	if got := printable("a\x1b[2J\x9b\u202eb\n"); got != `a\u001b[2J`+"\uFFFD"+`\u202eb\u000a` {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestSummary(t *testing.T) {
 	found := diag.List{{Severity: diag.Error}, {Severity: diag.Note}, {Severity: diag.Error}}
 	if got := summary(found, 3, 1); got != "3 files, 1 protocol: 2 errors, 1 note" {
