@@ -2,7 +2,6 @@ package interop
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/parley-agents/parley/internal/lang/check"
@@ -39,7 +38,7 @@ func TestImportOfRandomProtocols(t *testing.T) {
 			said[d.Code]++
 			switch {
 			case d.Code == "PAR1005" || d.Code == "PAR1010" || d.Code == "PAR2121":
-			case d.Code == "PAR5020" && strings.Contains(d.Hint, "keyword"):
+			case d.Code == "PAR5020": // it says what was lost, such as a keyword or how literals were grouped
 			default:
 				t.Fatalf("seed %d: %s\n%s\n%s\n%s", seed, d, d.Hint, source, manifest)
 			}
