@@ -96,14 +96,14 @@ func FuzzMarkdown(f *testing.F) {
 func TestHostileTextIsShownSoon(t *testing.T) {
 	began := time.Now()
 	for _, piece := range []string{"*a ", "[", "> ", "- ", "|a", "<a ", "![x](", "a **b** ", "~~", "`", "a\u0301"} {
-		source := strings.Repeat(piece, 60_000/len(piece))
-		for size := len(source); size > 100; size /= 4 { // large ones are shown as they are, small ones parsed
+		source := strings.Repeat(piece, 120_000/len(piece))
+		for size := len(source); size > 100; size /= 8 { // large ones are shown as they are, small ones parsed
 			if lines := markdown(source[:size], 72); len(lines) == 0 && strings.Trim(source[:size], " ->`|~") != "" {
 				t.Errorf("%d bytes of %q are not shown", size, piece)
 			}
 		}
 	}
-	if took := time.Since(began); took > time.Minute {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }
