@@ -71,8 +71,9 @@ func (d *deliverer) start(ctx context.Context) error {
 	defer d.mu.Unlock()
 	d.work, d.cancel = context.WithCancel(ctx)
 	for _, a := range addresses {
-		t := d.target(a)
-		t.spilled = true
+		d.target(a).spilled = true
+	}
+	for _, t := range d.targets { // also those that were sent to before the start
 		d.pump(t)
 	}
 	return nil

@@ -300,3 +300,36 @@ func TestMistakesAreReportedTogether(t *testing.T) {
 		}
 	}
 }
+
+// slowStart is a store that takes its time to say what is left of the last run.
+type slowStart struct{ parley.Store }
+
+func (s slowStart) Targets(ctx context.Context) ([]identity.Address, error) {
+	found, err := s.Store.Targets(ctx)
+	time.Sleep(50 * time.Millisecond)
+	return found, err
+}
+
+// Who sends while the node is starting is heard all the same.
+func TestMessagesSentDuringTheStartGoOut(t *testing.T) {
+	alice, bob := agent(t, "alice"), answering(t, "bob")
+	n, err := parley.NewNode(&parley.NodeOptions{Store: slowStart{memory.New()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Add(alice, bob); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	time.Sleep(20 * time.Millisecond) // in the middle of the start, most likely
+
+	if _, err := parley.Ask[Pong](ctx, alice, bob.Address(), Ping{"there?"}); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
