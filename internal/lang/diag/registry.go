@@ -16,7 +16,7 @@ type Info struct {
 	Right       string
 }
 
-var registry = index(syntaxCodes, typeCodes, protocolCodes, machineCodes, targetCodes)
+var registry = index(syntaxCodes, typeCodes, protocolCodes, machineCodes, targetCodes, genCodes)
 
 func index(tables ...[]Info) map[string]Info {
 	all := make(map[string]Info)
