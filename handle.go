@@ -230,7 +230,7 @@ func (p *Protocol) complete(role string) error {
 	for i := range p.rules.Rules {
 		m := p.rules.Message(p.rules.Rules[i].Message)
 		handled := slices.ContainsFunc(p.handlers, func(h *handler) bool { return h.model.record.Name == m.Name })
-		if p.rules.HandledBy(m, role) && !handled {
+		if p.rules.HandledBy(m, role) && !handled && !isErrorMessage(m) {
 			return fmt.Errorf("protocol %s: no handler for %s", p.rules.Name, m.Name)
 		}
 	}
@@ -246,6 +246,16 @@ func (p *Protocol) complete(role string) error {
 		}
 	}
 	return nil
+}
+
+// isErrorMessage reports whether a message of some rules is the [ErrorMessage],
+// which every agent hears without being told.
+func isErrorMessage(m *spec.Message) bool {
+	if m.Body == nil || m.Name != errorModel.record.Name {
+		return false
+	}
+	digest, err := spec.Digest(m.Body)
+	return err == nil && digest == errorModel.digest
 }
 
 func (p *Protocol) digest(role string) (string, error) {

@@ -52,7 +52,7 @@ func modelOf(t reflect.Type) (*model, error) {
 	if m.digest, err = spec.Digest(record); err != nil {
 		return nil, err
 	}
-	if m.strict, err = uagents.NewCodec(record, nil); err != nil {
+	if m.strict, err = uagents.NewCodec(record, &uagents.CodecOptions{Generated: true}); err != nil {
 		return nil, err
 	}
 	if m.lax, err = uagents.NewCodec(record, &uagents.CodecOptions{Lax: true}); err != nil {

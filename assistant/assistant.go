@@ -78,9 +78,8 @@ func New(opts *Options) (*parley.Agent, error) {
 	a.Use(limits.Middleware())
 	m := &mind{model: o.Model, context: o.Context}
 	chat.Handle(a, m.chat, &chat.Options{PublishManifest: true, AllowUnsigned: true})
-	publish := &parley.Include{PublishManifest: true}
-	a.Include(prompts.NewContextProtocol(m.answer), publish)
-	a.Include(prompts.NewStructuredProtocol(m.fill), publish)
+	a.Include(prompts.NewContextProtocol(m.answer), &parley.Include{Role: prompts.LLM, PublishManifest: true})
+	a.Include(prompts.NewStructuredProtocol(m.fill), &parley.Include{Role: prompts.LLM, PublishManifest: true})
 	checks := append([]health.Check{storeWritable, m.reachable}, o.Checks...)
 	a.Include(health.NewProtocol(checks...), &parley.Include{Role: health.Agent, PublishManifest: true})
 	return a, nil

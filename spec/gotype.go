@@ -66,6 +66,16 @@ type Tagged interface{ ParleyTag() string }
 // numbers), are errors that name the field.
 func FromGo[T any]() (*Record, error) { return FromGoType(reflect.TypeFor[T]()) }
 
+// MustFromGo is [FromGo] for types that are known to be right, such as generated
+// ones. It panics if they are not.
+func MustFromGo[T any]() *Record {
+	r, err := FromGo[T]()
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // FromGoType is [FromGo] for a type known only at run time.
 func FromGoType(t reflect.Type) (*Record, error) {
 	for t != nil && t.Kind() == reflect.Pointer {

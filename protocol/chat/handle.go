@@ -47,12 +47,11 @@ func Handle(a *parley.Agent, f func(context.Context, *Turn) error, opts *Options
 	if opts != nil {
 		h.opts = *opts
 	}
-	rules, err := Rules()
-	printedRules, mendedRules, olderErr := olderRules()
-	if err = errors.Join(err, olderErr); err != nil {
+	printedRules, mendedRules, err := olderRules()
+	if err != nil {
 		panic(err) // the types are fixed
 	}
-	current, printed, mended := parley.NewProtocol(rules), parley.NewProtocol(printedRules), parley.NewProtocol(mendedRules)
+	current, printed, mended := parley.NewProtocol(Rules()), parley.NewProtocol(printedRules), parley.NewProtocol(mendedRules)
 	var who []parley.HandlerOption
 	if h.opts.AllowUnsigned {
 		who = append(who, parley.AllowUnsigned())
@@ -60,7 +59,8 @@ func Handle(a *parley.Agent, f func(context.Context, *Turn) error, opts *Options
 	parley.On(parley.Together(current, mended), h.take, append(who, parley.Mend(Mend), parley.Confirm(h.accept))...)
 	parley.On(printed, h.takePrinted, append(who, parley.Confirm(h.acceptPrinted))...)
 	parley.On(parley.Together(current, mended, printed), h.acknowledged, append(who, parley.Mend(MendAcknowledgement))...)
-	for _, p := range []*parley.Protocol{current, mended, printed} {
+	a.Include(current, &parley.Include{PublishManifest: h.opts.PublishManifest, Role: RoleAgent})
+	for _, p := range []*parley.Protocol{mended, printed} {
 		a.Include(p, &parley.Include{PublishManifest: h.opts.PublishManifest})
 	}
 	a.Every(time.Hour, forgetOld)

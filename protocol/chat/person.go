@@ -11,13 +11,9 @@ import (
 // node has everything, and whoever shows the conversation reads it there.
 func NewPerson(name string) *parley.Agent {
 	a := parley.NewAgent(name, nil)
-	rules, err := Rules()
-	if err != nil {
-		panic(err) // the types are fixed
-	}
-	p := parley.NewProtocol(rules)
+	p := parley.NewProtocol(Rules())
 	parley.On(p, func(context.Context, *parley.Turn, ChatMessage) error { return nil }, parley.Mend(Mend), parley.Confirm(Acknowledge))
 	parley.On(p, func(context.Context, *parley.Turn, ChatAcknowledgement) error { return nil }, parley.Mend(MendAcknowledgement))
-	a.Include(p, nil)
+	a.Include(p, &parley.Include{Role: RoleAgent})
 	return a
 }

@@ -1,3 +1,5 @@
+// Package health holds the messages of the uAgents health protocol, version
+// 0.1.0: one agent asks another whether it is well.
 package health
 
 import (
@@ -6,6 +8,18 @@ import (
 	"time"
 
 	"github.com/parley-agents/parley"
+)
+
+// The two states of an agent.
+const (
+	Healthy   = HealthStatusHealthy
+	Unhealthy = HealthStatusUnhealthy
+)
+
+// The roles: the one that is asked, and the one that asks.
+const (
+	Agent   = RoleAgent
+	Monitor = RoleMonitor
 )
 
 // A Check looks after one thing that an agent needs and says what is wrong with
@@ -21,11 +35,7 @@ const patience = 5 * time.Second
 //
 //	agent.Include(health.NewProtocol(reachable), &parley.Include{Role: health.Agent, PublishManifest: true})
 func NewProtocol(checks ...Check) *parley.Protocol {
-	rules, err := Rules()
-	if err != nil {
-		panic(err) // the types are fixed
-	}
-	p := parley.NewProtocol(rules)
+	p := parley.NewProtocol(Rules())
 	parley.Handle(p, func(ctx context.Context, t *parley.Turn, _ HealthCheck) (AgentHealth, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()

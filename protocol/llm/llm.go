@@ -1,3 +1,9 @@
+// Package llm holds the two protocols by which the AI agents of the uAgents
+// examples are prompted: "LLM-Context-Response", text for text, and
+// "LLM-Structured-Response", a JSON object for a schema, both version 0.1.0.
+//
+// It is about messages only. The model that answers them is in package llm at
+// the root of the module; programs that need both import this one as prompts.
 package llm
 
 import (
@@ -9,24 +15,25 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
+// LLM is the role of an agent that answers prompts, in both protocols.
+const LLM = LLMContextResponseRoleLLM
+
 // NewContextProtocol returns "LLM-Context-Response" for an agent that answers
-// prompts with f. An error of f goes to the peer as an ErrorMessage.
+// prompts with f, to be included in the role [LLM]. An error of f goes to the peer
+// as an ErrorMessage.
 func NewContextProtocol(f func(context.Context, *parley.Turn, ContextPrompt) (Response, error)) *parley.Protocol {
-	return protocol(ContextRules, f)
+	return protocol(LLMContextResponseRules(), f)
 }
 
 // NewStructuredProtocol returns "LLM-Structured-Response" for an agent that
-// answers prompts with f. An error of f goes to the peer as an ErrorMessage.
+// answers prompts with f, to be included in the role [LLM]. An error of f goes to
+// the peer as an ErrorMessage.
 func NewStructuredProtocol(f func(context.Context, *parley.Turn, StructuredOutputPrompt) (StructuredOutputResponse, error)) *parley.Protocol {
-	return protocol(StructuredRules, f)
+	return protocol(LLMStructuredResponseRules(), f)
 }
 
-func protocol[In, Out any](rules func() (*spec.Protocol, error), f func(context.Context, *parley.Turn, In) (Out, error)) *parley.Protocol {
-	r, err := rules()
-	if err != nil {
-		panic(err) // the types are fixed
-	}
-	p := parley.NewProtocol(r)
+func protocol[In, Out any](rules *spec.Protocol, f func(context.Context, *parley.Turn, In) (Out, error)) *parley.Protocol {
+	p := parley.NewProtocol(rules)
 	parley.Handle(p, f)
 	return p
 }

@@ -23,17 +23,13 @@ func TestTheDigestsAreThoseOfTheExampleAgent(t *testing.T) {
 	if err := json.Unmarshal(programs["ai_agent"], &agent); err != nil {
 		t.Fatal(err)
 	}
-	for _, rules := range []func() (*spec.Protocol, error){prompts.ContextRules, prompts.StructuredRules} {
-		p, err := rules()
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range []*spec.Protocol{prompts.LLMContextResponseRules(), prompts.LLMStructuredResponseRules()} {
 		t.Run(p.Name, func(t *testing.T) {
 			for _, want := range agent.Protocols {
 				if want.Name != p.Name {
 					continue
 				}
-				if got, err := p.Digest(""); err != nil || got != want.Digest || p.Version != want.Version {
+				if got, err := p.Digest(prompts.LLM); err != nil || got != want.Digest || p.Version != want.Version {
 					t.Errorf("%s %s (%v), want %s %s", got, p.Version, err, want.Digest, want.Version)
 				}
 				return

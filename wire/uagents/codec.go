@@ -17,6 +17,10 @@ type CodecOptions struct {
 	// is taken, as UTC, because real agents send it.
 	Lax bool
 
+	// Generated lets Go values of [Generated] types read and write themselves where
+	// that gives the same. The model must have been made from their type.
+	Generated bool
+
 	MaxSize  int // of a payload in bytes; default 1 MiB
 	MaxDepth int // of nested arrays and objects; default 64
 }
@@ -55,6 +59,12 @@ func NewCodec(model spec.Type, opts *CodecOptions) (*Codec, error) {
 // Marshal writes a Go value, which must be of the type that the model was made
 // from.
 func (c *Codec) Marshal(v any) ([]byte, error) {
+	if g, ok := v.(Generated); ok && c.opts.Generated && !isNil(reflect.ValueOf(v)) {
+		w := Writer{levels: c.opts.MaxDepth}
+		if g.WritePayload(&w); !w.failed && len(w.text) <= c.opts.MaxSize {
+			return w.text, nil
+		}
+	}
 	e := encoder{decoder: decoder{plan: c.plan, steps: math.MaxInt}, levels: c.opts.MaxDepth}
 	value, err := e.encode(reflect.ValueOf(v), c.model)
 	if err != nil {
@@ -73,6 +83,12 @@ func (c *Codec) Unmarshal(payload []byte, v any) error {
 	dst := reflect.ValueOf(v)
 	if dst.Kind() != reflect.Pointer || dst.IsNil() {
 		return fault.Errorf(fault.Internal, "", "Unmarshal needs a pointer, not %T", v)
+	}
+	if g, ok := v.(generatedReader); ok && c.opts.Generated && !c.opts.Lax && len(payload) <= c.opts.MaxSize {
+		r := newReader(payload, c.opts.MaxDepth)
+		if g.ReadPayload(r); r.OK() && r.depth == 0 {
+			return nil
+		}
 	}
 	value, err := c.read(payload)
 	if err != nil {

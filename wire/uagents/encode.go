@@ -130,7 +130,7 @@ func fieldOf(v reflect.Value, r *spec.Record, f *spec.Field) (reflect.Value, err
 }
 
 func (e *encoder) memberOf(v reflect.Value, f *fieldPlan) (pyjson.Value, error) {
-	absent := v.Kind() == reflect.Pointer && v.IsNil() || f.Optional && v.IsZero()
+	absent := isNil(v) || f.Optional && v.IsZero()
 	switch {
 	case absent && f.fallback != nil && !f.Nullable:
 		return *f.fallback, nil

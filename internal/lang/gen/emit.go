@@ -1,0 +1,83 @@
+package gen
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/parley-agents/parley/internal/lang/diag"
+)
+
+// An emitter writes a plan for one target. What the target cannot express it
+// reports.
+type emitter func(*Plan, *problems) []File
+
+var emitters = map[string]emitter{
+	"go": emitGo,
+}
+
+// Targets returns the names of the targets, in order.
+func Targets() []string { return slices.Sorted(maps.Keys(emitters)) }
+
+// Emit writes a plan for a target. If there are errors among the problems, there
+// are no files.
+func Emit(target string, plan *Plan) ([]File, diag.List) {
+	emit, ok := emitters[target]
+	if !ok {
+		panic("gen: no target " + target)
+	}
+	found := &problems{}
+	files := emit(plan, found)
+	list := found.list.Tidy()
+	if list.HasErrors() {
+		return nil, list
+	}
+	return files, list
+}
+
+type problems struct{ list diag.List }
+
+func (p *problems) add(code string, at diag.Span, hint, format string, args ...any) {
+	p.list = append(p.list, diag.New(code, at, hint, format, args...))
+}
+
+// A printer writes lines with an indentation.
+type printer struct {
+	buf    bytes.Buffer
+	unit   string
+	indent int
+}
+
+func (p *printer) line(format string, args ...any) {
+	text := format
+	if len(args) > 0 {
+		text = fmt.Sprintf(format, args...)
+	}
+	for part := range strings.SplitSeq(text, "\n") {
+		if part != "" {
+			p.buf.WriteString(strings.Repeat(p.unit, p.indent) + part)
+		}
+		p.buf.WriteByte('\n')
+	}
+}
+
+// block writes an opening line, an indented body and a closing line.
+func (p *printer) block(open string, body func(), end string) {
+	p.line("%s", open)
+	p.indent++
+	body()
+	p.indent--
+	p.line("%s", end)
+}
+
+// comment writes text for people, each line after a mark.
+func (p *printer) comment(mark, text string) {
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		p.line("%s", strings.TrimRight(mark+" "+line, " "))
+	}
+}
