@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/parley-agents/parley/spec"
@@ -24,10 +25,15 @@ var (
 	ipv4Host  = regexp.MustCompile(`^(?:\d{1,3}\.){3}\d{1,3}$`)
 	ipv6Host  = regexp.MustCompile(`^(?i:\[[A-F0-9]*:[A-F0-9:]+\])`)
 
-	domainHost = regexp.MustCompile(`^(?i:(?:[_0-9a-z{-\x{40000}](?:[-_0-9a-z{-\x{40000}]{0,61}[_0-9a-z{-\x{40000}])?\.)*` +
-		`[_0-9a-z{-\x{40000}](?:[-_0-9a-z{-\x{40000}]{0,61}[_0-9a-z{-\x{40000}])?)\.?$`)
-	asciiHost = regexp.MustCompile(`^(?i:[-_0-9a-z.]*\.[a-z]{2,63})\.?$`)
-	namedHost = regexp.MustCompile(`^(?i:.*\.(?:\p{L}{2,63}|xn--[-_0-9a-z]{2,63}))\.?$`)
+	// Letters of all scripts make large machines, and most programs meet no URL.
+	domainHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?i:(?:[_0-9a-z{-\x{40000}](?:[-_0-9a-z{-\x{40000}]{0,61}[_0-9a-z{-\x{40000}])?\.)*` +
+			`[_0-9a-z{-\x{40000}](?:[-_0-9a-z{-\x{40000}]{0,61}[_0-9a-z{-\x{40000}])?)\.?$`)
+	})
+	asciiHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:[-_0-9a-z.]*\.[a-z]{2,63})\.?$`) })
+	namedHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?i:.*\.(?:\p{L}{2,63}|xn--[-_0-9a-z]{2,63}))\.?$`)
+	})
 )
 
 // parseURL takes a URL apart. Where the library could read a text in several
@@ -46,11 +52,11 @@ func parseURL(text string) (u parsedURL, ok bool) {
 		end := strings.IndexAny(rest+"/", "/:?#")
 		u.host, rest = rest[:end], rest[end:]
 		v4 := ipv4Host.MatchString(u.host)
-		if !v4 && !domainHost.MatchString(u.host) {
+		if !v4 && !domainHost().MatchString(u.host) {
 			return u, false
 		}
-		u.plain = v4 || asciiHost.MatchString(u.host)
-		u.named = u.plain || namedHost.MatchString(u.host)
+		u.plain = v4 || asciiHost().MatchString(u.host)
+		u.named = u.plain || namedHost().MatchString(u.host)
 	}
 	tail := urlTail.FindStringSubmatch(rest)
 	if tail == nil {
