@@ -221,7 +221,7 @@ func (a *Agent) queue() *lanes {
 		return l
 	}
 	n := a.node
-	l := newLanes(a.opts.MaxConcurrent, a.opts.MaxWaiting, func(e InboxEntry) time.Duration { return n.handle(n.work, a, e) })
+	l := newLanes(a.opts.MaxConcurrent, a.opts.MaxWaiting, func(e *InboxEntry) time.Duration { return n.handle(n.work, a, e) })
 	if !a.lanes.CompareAndSwap(nil, l) {
 		return a.lanes.Load()
 	}
@@ -282,8 +282,8 @@ func (a *Agent) route(method, path string, out reflect.Type, f func(context.Cont
 	}
 	a.routes = append(a.routes, Route{Method: method, Path: path, Serve: func(ctx context.Context, body []byte) ([]byte, error) {
 		session := newSession()
-		for {
-			answer, err := a.serveRoute(ctx, session, response, func(t *Turn) (any, error) { return f(ctx, t, body) })
+		for again := false; ; again = true {
+			answer, err := a.serveRoute(ctx, session, again, response, func(t *Turn) (any, error) { return f(ctx, t, body) })
 			if !errors.Is(err, errConflict) || ctx.Err() != nil {
 				return answer, err
 			}
@@ -293,8 +293,9 @@ func (a *Agent) route(method, path string, out reflect.Type, f func(context.Cont
 
 // serveRoute answers a request once. An answer that is none of the type is the
 // agent's own mistake, and then nothing has happened.
-func (a *Agent) serveRoute(ctx context.Context, session string, response *model, f func(*Turn) (any, error)) ([]byte, error) {
+func (a *Agent) serveRoute(ctx context.Context, session string, again bool, response *model, f func(*Turn) (any, error)) ([]byte, error) {
 	t := a.newTurn("route/"+session, session)
+	t.again = again
 	value, err := f(t)
 	if err != nil {
 		return nil, err

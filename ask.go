@@ -77,28 +77,26 @@ func errorOf(answer Message) error {
 func (t *Turn) ask(ctx context.Context, to identity.Address, msg any, replies []*model) (Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	if deadline, ok := ctx.Deadline(); ok {
-		t.mu.Lock()
-		t.askUntil = deadline
-		t.mu.Unlock()
-	}
+	deadline, _ := ctx.Deadline()
 	n := t.agent.node
 	t.mu.Lock()
-	id := deriveID(t.ID, t.ordinal)
+	ordinal := t.next()
 	t.mu.Unlock()
+	id := deriveID(t.ID, ordinal)
 	if earlier, ok := n.earlierAnswer(ctx, t.Agent.Address, id); ok {
 		t.skip(id)
 		return earlier, nil
 	}
 	q := n.asks.add(t.Agent.Address, to, sessionOf(id), id, replies, t.entry != nil)
 	defer n.asks.drop(q)
-	e, err := t.addAsk(to, msg, q.session)
+	e, err := t.addAsk(ordinal, to, msg, q.session, deadline)
 	if err != nil {
 		return Message{}, err
 	}
 	receipt := n.deliverer.watch(e.ID, e.Message.From, to)
 	defer n.deliverer.unwatch(receipt)
 	if err := t.Flush(ctx); err != nil {
+		t.withdraw(e.ID)
 		return Message{}, err
 	}
 	delivered := receipt.done
@@ -119,23 +117,20 @@ func (t *Turn) ask(ctx context.Context, to identity.Address, msg any, replies []
 
 // addAsk adds a request that expires when the asking ends and that is sent on a
 // connection which waits for the reply: the peer need not know how to reach us.
-func (t *Turn) addAsk(to identity.Address, msg any, session string) (*outgoing, error) {
+func (t *Turn) addAsk(ordinal int, to identity.Address, msg any, session string, until time.Time) (*outgoing, error) {
+	schema, payload, err := encodeMessage(msg)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
-	t.asking = true
-	t.mu.Unlock()
-	defer func() {
-		t.mu.Lock()
-		t.asking = false
-		t.mu.Unlock()
-	}()
-	return t.add(to, msg, session, "")
+	defer t.mu.Unlock()
+	return t.put(ordinal, to, msg, schema, payload, session, "", until)
 }
 
-// skip counts a request that an earlier run of the turn has sent.
+// skip notes a request that an earlier run of the turn has sent.
 func (t *Turn) skip(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ordinal++
 	t.asked = append(t.asked, askKey(id))
 }
 

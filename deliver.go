@@ -21,6 +21,7 @@ import (
 type deliverer struct {
 	node  *Node
 	slots chan struct{} // bounds what is being sent at once
+	asks  chan struct{} // the same for requests, which take as long as their replies
 
 	mu       sync.Mutex
 	targets  map[identity.Address]*target
@@ -35,9 +36,10 @@ type deliverer struct {
 // A target is a peer that messages are waiting for.
 type target struct {
 	address identity.Address
-	queue   []OutboxEntry   // the next ones; the store has them all
-	busy    map[string]bool // dialogues with a message on its way
+	queue   []OutboxEntry     // the next ones; the store has them all
+	busy    map[string]string // dialogues with a message on its way, and its ID
 	sending int
+	asking  int             // of those on their way, requests that wait for their replies
 	spilled bool            // the store has more than the queue
 	settled map[string]bool // what has ended while the store is being read; else nil
 	until   time.Time
@@ -47,6 +49,7 @@ type target struct {
 const (
 	maxQueued    = 256 // messages of a target that are held in memory
 	maxPerTarget = 8   // dialogues of a target that are served at once
+	maxAsking    = 256 // requests to a target that wait for their replies at once
 	firstPause   = time.Second
 	lastPause    = 5 * time.Minute
 	sendTimeout  = 30 * time.Second
@@ -55,7 +58,7 @@ const (
 
 func newDeliverer(n *Node) *deliverer {
 	return &deliverer{
-		node: n, slots: make(chan struct{}, n.opts.MaxSending),
+		node: n, slots: make(chan struct{}, n.opts.MaxSending), asks: make(chan struct{}, n.opts.MaxAsking),
 		targets: make(map[identity.Address]*target), receipts: make(map[string][]*Receipt), held: make(map[string]bool),
 		settling: make(chan struct{}, maxSettling),
 	}
@@ -71,7 +74,8 @@ func (d *deliverer) start(ctx context.Context) error {
 	defer d.mu.Unlock()
 	d.work, d.cancel = context.WithCancel(ctx)
 	for _, a := range addresses {
-		d.target(a).spilled = true
+		t := d.target(a)
+		t.spilled, t.queue = true, nil // the store has them all, in order
 	}
 	for _, t := range d.targets { // also those that were sent to before the start
 		d.pump(t)
@@ -92,7 +96,7 @@ func (d *deliverer) stop() {
 func (d *deliverer) target(address identity.Address) *target {
 	t := d.targets[address]
 	if t == nil {
-		t = &target{address: address, busy: make(map[string]bool)}
+		t = &target{address: address, busy: make(map[string]string)}
 		d.targets[address] = t
 	}
 	return t
@@ -121,31 +125,34 @@ func (d *deliverer) pump(t *target) {
 	if d.work == nil || d.work.Err() != nil {
 		return
 	}
-	if wait := time.Until(t.until); wait > 0 {
-		return // a timer is set
+	if t.settled != nil || time.Until(t.until) > 0 {
+		return // older ones are being read, or a timer is set
 	}
-	for i := 0; i < len(t.queue) && t.sending < maxPerTarget; {
+	for i := 0; i < len(t.queue); {
 		e := t.queue[i]
-		if t.busy[e.Dialogue] {
+		count, most := t.lineOf(&e)
+		if t.busy[e.Dialogue] != "" || *count >= most {
 			i++
 			continue
 		}
 		t.queue = append(t.queue[:i:i], t.queue[i+1:]...)
-		t.busy[e.Dialogue] = true
-		t.sending++
+		t.busy[e.Dialogue] = e.ID
+		*count++
 		d.running.Go(func() { d.send(t, e) })
 	}
 	if t.sending > 0 || len(t.queue) > 0 {
 		return
 	}
-	if t.spilled {
+	if t.spilled && t.asking < maxAsking {
 		t.spilled = false
 		t.sending++ // until the page is read, nothing else is started
 		t.settled = make(map[string]bool)
 		d.running.Go(func() { d.refill(t) })
 		return
 	}
-	delete(d.targets, t.address)
+	if t.asking == 0 && !t.spilled && d.targets[t.address] == t { // it may be a timer of one that is gone
+		delete(d.targets, t.address)
+	}
 }
 
 // refill reads the next messages of a target from the store.
@@ -160,7 +167,7 @@ func (d *deliverer) refill(t *target) {
 	}
 	var older []OutboxEntry
 	for _, e := range entries {
-		if !queued[e.ID] && !d.held[e.ID] && !t.settled[e.ID] {
+		if !queued[e.ID] && t.busy[e.Dialogue] != e.ID && !d.held[e.ID] && !t.settled[e.ID] {
 			older = append(older, e)
 		}
 	}
@@ -186,7 +193,8 @@ func (d *deliverer) send(t *target, e OutboxEntry) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t.sending--
+	count, _ := t.lineOf(&e)
+	*count--
 	delete(t.busy, e.Dialogue)
 	switch {
 	case !ok:
@@ -198,6 +206,15 @@ func (d *deliverer) send(t *target, e OutboxEntry) {
 		t.pause = 0
 	}
 	d.pump(t)
+}
+
+// lineOf returns what counts messages like this one, and how many may be on their
+// way at once.
+func (t *target) lineOf(e *OutboxEntry) (count *int, most int) {
+	if e.Sync {
+		return &t.asking, maxAsking
+	}
+	return &t.sending, maxPerTarget
 }
 
 // hasFor reports whether messages to somebody are on their way.
@@ -241,6 +258,9 @@ func (d *deliverer) holds(id string) bool {
 
 // backOff leaves a target alone for a while, twice as long each time.
 func (d *deliverer) backOff(t *target) {
+	if time.Until(t.until) > 0 {
+		return // others have failed with it
+	}
 	t.pause = min(max(2*t.pause, firstPause), lastPause)
 	wait := t.pause/2 + rand.N(t.pause/2)
 	t.until = time.Now().Add(wait)
@@ -261,9 +281,13 @@ func (d *deliverer) attempt(e *OutboxEntry) (outcome Outcome, event string, ok b
 		}
 		return outcome, "dead", true
 	}
+	slots := d.slots
+	if e.Sync {
+		slots = d.asks
+	}
 	select {
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-d.work.Done():
 		return outcome, "", false
 	}
@@ -468,6 +492,9 @@ func (a *Agent) Send(ctx context.Context, to identity.Address, msg any) (*Receip
 func (a *Agent) SendIn(ctx context.Context, session string, to identity.Address, msg any) (*Receipt, error) {
 	if a.node == nil {
 		return nil, errors.New("the agent is in no node yet")
+	}
+	if to.IsUser() {
+		return nil, fault.Errorf(fault.Unsupported, "to", "users are answered on their connection and cannot be written to")
 	}
 	t := a.newTurn("send/"+newSession(), session)
 	e, err := t.add(to, msg, session, "")

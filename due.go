@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-agents/parley/dialogue"
+	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/spec"
 )
@@ -79,8 +81,8 @@ func (n *Node) keepTime(ctx context.Context) {
 	for ctx.Err() == nil {
 		due, err := n.opts.Store.Due(ctx, time.Now(), page)
 		for _, d := range due {
-			if err == nil {
-				err = n.expire(ctx, d)
+			if failed := n.expire(ctx, d); failed != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", d.ID, failed)) // the others go on
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -114,6 +116,9 @@ func (n *Node) expire(ctx context.Context, due DueDialogue) error {
 	defer n.dialogues.lock(place{due.Agent, due.ID})()
 	d := &docket{node: n}
 	c, err := d.open(ctx, place{due.Agent, due.ID})
+	if code := fault.CodeOf(err); code == fault.Malformed || code == fault.Unsupported {
+		return n.setAside(ctx, due, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -142,6 +147,18 @@ func (n *Node) expire(ctx context.Context, due DueDialogue) error {
 		return n.opts.Store.Commit(ctx, b)
 	}
 	return n.commitInbox(ctx, a, b)
+}
+
+// setAside lets time stand still in a dialogue that cannot be read, so that it does
+// not keep others waiting.
+func (n *Node) setAside(ctx context.Context, due DueDialogue, reason error) error {
+	n.opts.Logger.Error("a dialogue cannot be read and is set aside", "agent", due.Agent, "dialogue", due.ID, "error", reason)
+	record, err := n.opts.Store.Dialogue(ctx, due.Agent, due.ID)
+	if err != nil {
+		return err
+	}
+	record.Version, record.Next = record.Version+1, time.Time{}
+	return n.opts.Store.Commit(ctx, &Batch{Agent: due.Agent, Dialogues: []DialogueRecord{record}})
 }
 
 func splitDialogueID(id string) (peer identity.Address, session string) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/spec"
 )
 
@@ -43,6 +44,14 @@ func Confirm[In, Receipt any](f func(In) Receipt) HandlerOption {
 	}
 }
 
+// Notice calls f as soon as a message is stored, before its turn comes: for what
+// must not wait for an earlier message of the same dialogue.
+func Notice[In any](f func(from identity.Address, session string, in In)) HandlerOption {
+	return func(h *handler) {
+		h.notice = func(from identity.Address, session string, in any) { f(from, session, in.(In)) }
+	}
+}
+
 // Mend lets f correct the JSON of messages before it is read, and has it read as
 // generously as Python agents do. f is called more than once for a message and must
 // give the same each time.
@@ -69,7 +78,8 @@ type handler struct {
 	mistake  error
 	bare     bool          // without middleware
 	confirm  func(any) any // makes the receipt
-	receipt  *model        // of the receipt, or nil
+	notice   func(from identity.Address, session string, in any)
+	receipt  *model // of the receipt, or nil
 	mend     func(payload []byte) ([]byte, error)
 	run      HandlerFunc
 	decode   func(m *model, payload []byte, lax bool) (any, error)

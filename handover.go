@@ -31,13 +31,14 @@ func (n *Node) handovers(from identity.Address, sends []outgoing) (given []hando
 			rest = append(rest, e.OutboxEntry)
 			continue
 		}
-		if !taking || e.Message.To == from || to.recovering.Load() || to.full() ||
+		in := &incoming{id: e.ID, Message: e.Message, dialogue: across(e.Message, e.Dialogue)}
+		if !taking || e.Message.To == from || to.recovering.Load() || to.full() && n.asks.find(e.Message.To, in) == nil ||
 			slices.Contains(later, e.Message.To) || n.deliverer.hasFor(e.Message.To) {
 			later = append(later, e.Message.To)
 			rest = append(rest, e.OutboxEntry)
 			continue
 		}
-		given = append(given, handover{to, &incoming{id: e.ID, Message: e.Message, dialogue: across(e.Message, e.Dialogue)}})
+		given = append(given, handover{to, in})
 	}
 	return given, rest
 }

@@ -14,7 +14,7 @@ import (
 // An idle agent has no goroutine: each running lane has one, which ends when its
 // dialogue has nothing more.
 type lanes struct {
-	run   func(InboxEntry) time.Duration // how long to wait before the same message again; 0 if it is done
+	run   func(*InboxEntry) time.Duration // how long to wait before the same message again; 0 if it is done
 	limit int
 	max   int // waiting
 
@@ -34,7 +34,7 @@ type lane struct {
 	active bool // running or ready
 }
 
-func newLanes(limit, maxWaiting int, run func(InboxEntry) time.Duration) *lanes {
+func newLanes(limit, maxWaiting int, run func(*InboxEntry) time.Duration) *lanes {
 	l := &lanes{run: run, limit: limit, max: maxWaiting, lanes: make(map[string]*lane), ready: make(map[identity.Address][]*lane)}
 	l.idle = sync.NewCond(&l.mu)
 	return l
@@ -114,7 +114,7 @@ func (l *lanes) work(ln *lane) {
 	e := ln.queue[0]
 	l.mu.Unlock()
 
-	again := l.run(e)
+	again := l.run(&e)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +123,7 @@ func (l *lanes) work(ln *lane) {
 		ln.queue = ln.queue[1:]
 		l.waiting--
 	} else {
-		ln.queue[0].Attempts++
+		ln.queue[0] = e
 	}
 	if len(ln.queue) > 0 {
 		l.readyAfter(ln, again)

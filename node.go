@@ -46,6 +46,10 @@ type NodeOptions struct {
 	// MaxSending bounds the messages that are being delivered at once; default
 	// 256.
 	MaxSending int
+
+	// MaxAsking bounds the requests that wait for their replies on a connection
+	// at once; default 4096.
+	MaxAsking int
 }
 
 const (
@@ -53,6 +57,7 @@ const (
 	defaultGrace      = 10 * time.Second
 	defaultRetention  = 7 * 24 * time.Hour
 	defaultMaxSending = 256
+	defaultMaxAsking  = 4096
 )
 
 // A Node hosts agents: it receives what is sent to them, runs their handlers
@@ -95,6 +100,7 @@ func NewNode(opts *NodeOptions) (*Node, error) {
 	n.opts.Grace = orDefault(n.opts.Grace, defaultGrace)
 	n.opts.Retention = orDefault(n.opts.Retention, defaultRetention)
 	n.opts.MaxSending = orDefault(n.opts.MaxSending, defaultMaxSending)
+	n.opts.MaxAsking = orDefault(n.opts.MaxAsking, defaultMaxAsking)
 	n.values = newValueTable(n.opts.Store)
 	n.deliverer = newDeliverer(n)
 	n.peers = newKnownPeers(n.opts.Store)
@@ -147,6 +153,8 @@ func (n *Node) agent(address identity.Address) *Agent {
 func (n *Node) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	if err := n.start(work); err != nil {
 		return err
 	}
@@ -161,6 +169,7 @@ func (n *Node) Run(ctx context.Context) error {
 	agents.Go(func() { n.keepTime(ctx) })
 
 	err := <-served
+	end() // also when a transport has failed
 	n.taking.Store(false)
 	stopped := make(chan struct{})
 	go func() {
@@ -294,8 +303,9 @@ func (a *Agent) live(ctx, work context.Context) {
 func (a *Agent) once(ctx context.Context, what string, f func(context.Context, *Turn) error) {
 	session := newSession()
 	err := errConflict
-	for errors.Is(err, errConflict) && ctx.Err() == nil {
+	for again := false; errors.Is(err, errConflict) && ctx.Err() == nil; again = true {
 		t := a.newTurn(what+"/"+session, session)
+		t.again = again
 		if err = protect(func() error { return f(ctx, t) }); err == nil {
 			err = t.commit(ctx, nil)
 		}

@@ -38,13 +38,14 @@ func (n *Node) deliver(ctx context.Context, f Frame) (Frame, error) {
 	if err != nil {
 		return Frame{}, err
 	}
-	if in.Proof == Signed {
+	reply, err := n.accept(ctx, in)
+	if err == nil && in.Proof == Signed {
 		n.deliverer.encourage(in.From)
 		if f.Deduplicates {
 			n.peers.learn(ctx, in.From)
 		}
 	}
-	return n.accept(ctx, in)
+	return reply, err
 }
 
 // accept takes over one message that was opened.
@@ -176,7 +177,7 @@ func (a *Agent) admit(in *incoming) (h *handler, value any, reason string) {
 // keep stores the message and what it must be remembered by, in one commit, and
 // queues it for its handler. repeated says that it was taken over before.
 func (n *Node) keep(ctx context.Context, a *Agent, in *incoming) (repeated bool, err error) {
-	if a.full() {
+	if a.full() && n.asks.find(a.Address(), in) == nil { // an answer makes room
 		return false, fault.Errorf(fault.Unavailable, "", "too many messages are waiting for %s", a.name)
 	}
 	if len(a.ruled) > 0 {
@@ -232,6 +233,9 @@ func (n *Node) take(ctx context.Context, a *Agent, b *Batch, d *docket, in *inco
 	}
 	b.Inbox = append(b.Inbox, e)
 	return func() {
+		if h.notice != nil {
+			h.notice(in.From, in.Session, value)
+		}
 		if !a.recovering.Load() {
 			a.queue().add(e)
 		}
@@ -294,10 +298,10 @@ func seen(err error) (repeated bool, _ error) {
 // answerWithError puts an ErrorMessage for the sender into the batch. An
 // ErrorMessage is never answered by one, and users have no address to write to.
 func (a *Agent) answerWithError(b *Batch, in *incoming, reason string) error {
-	if in.Schema == errorModel.digest || in.From.IsUser() && !in.Sync {
+	if in.Schema == errorModel.digest || in.Schema == timeoutSchema || in.From.IsUser() && !in.Sync {
 		return nil
 	}
-	t := a.newTurn(in.id, in.Session)
+	t := a.newTurn(in.id+"/error", in.Session)
 	t.entry = &InboxEntry{ID: in.id, Message: in.Message}
 	e, err := t.add(in.From, ErrorMessage{Error: reason}, in.Session, in.id)
 	if err != nil {
@@ -316,31 +320,37 @@ func randomID() string {
 // maxRetries is how often a handler may ask to be run again.
 const maxRetries = 5
 
+// storePause is how long a message waits when the store cannot be written.
+const storePause = time.Second
+
 // handle runs the handler of a message that is kept. It returns how long to wait
 // before running it again; 0 says that the message is done.
-func (n *Node) handle(ctx context.Context, a *Agent, e InboxEntry) time.Duration {
+func (n *Node) handle(ctx context.Context, a *Agent, entry *InboxEntry) time.Duration {
+	e := *entry
 	h := a.handlers.find(e.Message.Schema)
 	if e.Message.Schema == timeoutSchema {
 		h = a.timeoutHandler()
 	}
 	if h == nil { // the program has changed since the message was stored
-		n.fail(ctx, a, e, fault.Errorf(fault.Unhandled, "", "no handler for the schema %s", e.Message.Schema))
-		return 0
+		return n.fail(ctx, a, e, nil, fault.Errorf(fault.Unhandled, "", "no handler for the schema %s", e.Message.Schema))
 	}
-	for {
+	for again := e.Seq > 0 || e.Attempts > 0; ; again = true { // what comes from the store may have been run before
 		t := a.turnFor(e)
+		t.again = again
 		reply, err := a.invoke(ctx, h, t, e)
 		if err == nil && reply != nil {
 			_, err = t.add(e.Message.From, reply, e.Message.Session, e.ID)
 		}
+		stored := true
 		if err == nil {
 			err = t.commit(ctx, func(b *Batch) {
 				b.Done = []string{e.ID}
 				b.Delete = append(b.Delete, t.answered()...)
 				b.Log = append(b.Log, record(a.Address(), "handled", e.ID, e.Message, ""))
 			})
+			stored = fault.CodeOf(err) != fault.Unavailable
 		}
-		retry, again := asRetry(err)
+		retry, later := asRetry(err)
 		switch {
 		case err == nil:
 			return 0
@@ -348,11 +358,14 @@ func (n *Node) handle(ctx context.Context, a *Agent, e InboxEntry) time.Duration
 			continue
 		case ctx.Err() != nil: // stopping: the message is stored and will be handled again
 			return 0
-		case again && e.Attempts < maxRetries:
+		case !stored:
+			a.log().Error("what a handler did cannot be stored; it is run again", "message", e.ID, "error", err)
+			return storePause
+		case later && e.Attempts < maxRetries:
+			entry.Attempts++
 			return n.postpone(ctx, a, e, retry.after)
 		}
-		n.fail(ctx, a, e, err)
-		return 0
+		return n.fail(ctx, a, e, t.answered(), err)
 	}
 }
 
@@ -396,7 +409,7 @@ func (n *Node) postpone(ctx context.Context, a *Agent, e InboxEntry, after time.
 
 // fail ends a message whose handler failed: the sender is told, in words that
 // are safe to show; the details go to the log.
-func (n *Node) fail(ctx context.Context, a *Agent, e InboxEntry, err error) {
+func (n *Node) fail(ctx context.Context, a *Agent, e InboxEntry, answered []string, err error) time.Duration {
 	log := a.log().With("message", e.ID, "sender", e.Message.From)
 	text := fmt.Sprintf("internal error (message %s)", e.ID)
 	coded, ours := errors.AsType[*fault.Error](err)
@@ -406,7 +419,7 @@ func (n *Node) fail(ctx context.Context, a *Agent, e InboxEntry, err error) {
 	} else {
 		log.Error("the handler failed", "error", err)
 	}
-	b := &Batch{Agent: a.Address(), Done: []string{e.ID}}
+	b := &Batch{Agent: a.Address(), Done: []string{e.ID}, Delete: answered}
 	if _, again := asRetry(err); again {
 		b.Bury = []DeadLetter{{Agent: a.Address(), Time: time.Now(), Inbound: true, ID: e.ID, Message: e.Message, Code: fault.Unavailable, Reason: err.Error()}}
 	}
@@ -417,7 +430,11 @@ func (n *Node) fail(ctx context.Context, a *Agent, e InboxEntry, err error) {
 	}
 	if err := n.commitSends(ctx, b); err != nil {
 		log.Error("the failure cannot be stored", "error", err)
+		if ctx.Err() == nil {
+			return storePause
+		}
 	}
+	return 0
 }
 
 // earlierReply finds the reply that a repeated request got the first time.

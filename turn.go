@@ -49,9 +49,8 @@ type Turn struct {
 	outbox  []outgoing
 	values  *values
 
-	asking   bool // what is added is a request that waits for its reply
-	askUntil time.Time
-	asked    []string // keys of the answers that were kept
+	again bool     // the turn has been run before
+	asked []string // keys of the answers that were kept
 }
 
 func (a *Agent) newTurn(id, session string) *Turn {
@@ -99,16 +98,27 @@ func (t *Turn) add(to identity.Address, msg any, session, inReply string) (*outg
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.put(t.next(), to, msg, schema, payload, session, inReply, time.Time{})
+}
+
+// next takes the next place in what the turn sends. The caller holds the lock.
+func (t *Turn) next() int {
+	t.ordinal++
+	return t.ordinal - 1
+}
+
+// put seals a message and puts it among what the turn sends. With until it is a
+// request that waits so long for its reply. The caller holds the lock.
+func (t *Turn) put(ordinal int, to identity.Address, msg any, schema string, payload []byte, session, inReply string, until time.Time) (*outgoing, error) {
 	e := outgoing{value: msg, answers: inReply, OutboxEntry: OutboxEntry{
-		ID: deriveID(t.ID, t.ordinal), InReply: inReply, Dialogue: t.dialogueWith(to, session), Deadline: t.deadlineFor(inReply),
+		ID: deriveID(t.ID, ordinal), InReply: inReply, Dialogue: t.dialogueWith(to, session), Deadline: t.deadlineFor(inReply),
 		Message: Message{From: t.Agent.Address, To: to, Session: session, Schema: schema, Payload: payload, Proof: Signed},
 	}}
 	if named, ok := t.value.(Identified); ok && inReply != "" {
 		e.answers = named.MessageID()
 	}
-	t.ordinal++
-	if t.asking {
-		e.Sync, e.Deadline = true, t.askUntil
+	if !until.IsZero() {
+		e.Sync, e.Deadline = true, until
 		t.asked = append(t.asked, askKey(e.ID))
 	}
 	e.Message.Expires = e.Deadline
@@ -161,6 +171,9 @@ func (t *Turn) deadlineFor(inReply string) time.Time {
 	due := now.Add(replyDeadline)
 	if expires := t.Deadline(); expires.After(due) {
 		due = expires
+	}
+	if most := now.Add(sendDeadline); due.After(most) {
+		return most
 	}
 	return due
 }
@@ -243,7 +256,44 @@ func (t *Turn) commit(ctx context.Context, more func(*Batch)) error {
 	if len(sends)+len(b.Set)+len(b.Delete)+len(b.Done)+len(b.Retry)+len(b.Bury) == 0 {
 		return t.values.check()
 	}
-	return t.values.commit(ctx, func() error { return t.agent.node.commitTurn(ctx, t.agent, b, sends) })
+	err := t.values.commit(ctx, func() error {
+		unsent, err := t.unsent(ctx, sends)
+		if err != nil {
+			return err
+		}
+		return t.agent.node.commitTurn(ctx, t.agent, b, unsent)
+	})
+	if err != nil && !errors.Is(err, errOwnMistake) { // nothing has happened: it is sent with the next commit
+		t.mu.Lock()
+		t.outbox = append(sends, t.outbox...)
+		t.mu.Unlock()
+	}
+	return err
+}
+
+// unsent leaves out what an earlier run of the turn has flushed.
+func (t *Turn) unsent(ctx context.Context, sends []outgoing) ([]outgoing, error) {
+	if !t.again {
+		return sends, nil
+	}
+	var left []outgoing
+	for _, e := range sends {
+		_, err := t.agent.node.opts.Store.OutboxEntry(ctx, t.Agent.Address, e.ID)
+		switch {
+		case fault.CodeOf(err) == fault.NotFound:
+			left = append(left, e)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// withdraw takes back what the turn would send with its next commit.
+func (t *Turn) withdraw(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.outbox = slices.DeleteFunc(t.outbox, func(e outgoing) bool { return e.ID == id })
 }
 
 // record is a line of the log. What was said is in the line that says that the

@@ -17,6 +17,7 @@ type waiter struct {
 	id    string
 	reply chan []byte // gets the reply, or nil if there will be none
 	taken bool        // a commit is under way that has the reply
+	gone  bool        // the caller waits for nothing but that commit
 }
 
 func (w *waiters) add(id string) *waiter {
@@ -33,6 +34,7 @@ func (w *waiters) add(id string) *waiter {
 func (w *waiters) drop(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	one.gone = true
 	w.remove(one)
 }
 
@@ -63,11 +65,26 @@ func (w *waiters) take(id string) []*waiter {
 	return list
 }
 
+// giveBack lets callers wait on whose reply was not committed.
+func (w *waiters) giveBack(list []*waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range list {
+		one.taken = false
+		if one.gone {
+			one.reply <- nil
+		} else {
+			w.byID[one.id] = append(w.byID[one.id], one)
+		}
+	}
+}
+
 // giveUp ends the waiting. If a reply is being committed just now, it waits for
 // that and returns it.
 func (w *waiters) giveUp(one *waiter) []byte {
 	w.mu.Lock()
 	taken := one.taken
+	one.gone = true
 	w.remove(one)
 	w.mu.Unlock()
 	if !taken {
@@ -112,16 +129,14 @@ func (n *Node) commitSends(ctx context.Context, batches ...*Batch) error {
 	if err := n.opts.Store.Commit(ctx, batches...); err != nil {
 		for _, h := range held {
 			n.deliverer.letGo(&h.entry)
-			for _, w := range h.waiters {
-				w.reply <- nil // there will be none
-			}
+			n.waiters.giveBack(h.waiters)
 		}
 		return err
 	}
-	n.release(held)
 	for _, b := range batches {
-		n.deliverer.wake(b.Outbox)
+		n.deliverer.wake(b.Outbox) // but for what is held
 	}
+	n.release(held)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
 )
 
 // Options change how an agent chats. Nil means the defaults.
@@ -56,14 +57,14 @@ func Handle(a *parley.Agent, f func(context.Context, *Turn) error, opts *Options
 	if h.opts.AllowUnsigned {
 		who = append(who, parley.AllowUnsigned())
 	}
-	parley.On(parley.Together(current, mended), h.take, append(who, parley.Mend(Mend), parley.Confirm(h.accept))...)
-	parley.On(printed, h.takePrinted, append(who, parley.Confirm(h.acceptPrinted))...)
+	parley.On(parley.Together(current, mended), h.take, append(who, parley.Mend(Mend), parley.Confirm(Acknowledge), parley.Notice(h.streams.hear))...)
+	parley.On(printed, h.takePrinted, append(who, parley.Confirm(acknowledgePrinted), parley.Notice(h.hearPrinted))...)
 	parley.On(parley.Together(current, mended, printed), h.acknowledged, append(who, parley.Mend(MendAcknowledgement))...)
 	a.Include(current, &parley.Include{PublishManifest: h.opts.PublishManifest, Role: RoleAgent})
 	for _, p := range []*parley.Protocol{mended, printed} {
 		a.Include(p, &parley.Include{PublishManifest: h.opts.PublishManifest})
 	}
-	a.Every(time.Hour, forgetOld)
+	a.Every(time.Minute, h.forgetOld)
 }
 
 // A chatter is the chat of one agent.
@@ -71,20 +72,19 @@ type chatter struct {
 	opts    Options
 	handle  func(context.Context, *Turn) error
 	streams streams
+	tidied  string // the key after which old sessions are looked for next
 }
 
-func (h *chatter) accept(m ChatMessage) ChatAcknowledgement {
-	h.streams.hear(m)
-	return Acknowledge(m)
+func acknowledgePrinted(p printedMessage) ChatAcknowledgement {
+	return ChatAcknowledgement{Timestamp: time.Now(), AcknowledgedMsgID: p.MsgID}
 }
 
-func (h *chatter) acceptPrinted(p printedMessage) ChatAcknowledgement {
+func (h *chatter) hearPrinted(from identity.Address, session string, p printedMessage) {
 	for _, content := range p.Content {
 		if end, ok := content.(StartStreamContent); ok { // or the end of one, if it is ours
-			h.streams.hear(ChatMessage{Content: []Content{EndStreamContent{StreamID: end.StreamID}}})
+			h.streams.hear(from, session, ChatMessage{Content: []Content{EndStreamContent{StreamID: end.StreamID}}})
 		}
 	}
-	return ChatAcknowledgement{Timestamp: time.Now(), AcknowledgedMsgID: p.MsgID}
 }
 
 func (h *chatter) takePrinted(ctx context.Context, t *parley.Turn, p printedMessage) error {
@@ -112,25 +112,30 @@ func (h *chatter) take(ctx context.Context, t *parley.Turn, m ChatMessage) error
 // serve notes what a message says and lets the author's function answer it.
 func (h *chatter) serve(ctx context.Context, t *parley.Turn, s *Session, known bool, m ChatMessage) error {
 	c := &Turn{Turn: t, Message: m, session: s, streams: &h.streams, always: h.opts.Stream}
-	heard := s.hear(m)
-	c.text = heard.text
-	if heard.starts || !known {
+	again := s.Heard != nil && s.Heard.Turn == t.ID // an earlier run has flushed
+	if !again {
+		s.Heard = &heard{Turn: t.ID}
+		s.hear(m, s.Heard)
+	}
+	heard := *s.Heard
+	c.text = heard.Text
+	if (heard.Starts || !known) && !again {
 		if err := h.run(ctx, c, h.opts.OnStart); err != nil {
 			return err
 		}
 	}
-	if heard.something {
-		s.add(Line{Text: heard.text, Time: time.Now(), ID: m.MsgID})
+	if heard.Something && !again {
+		s.add(Line{Text: heard.Text, Time: time.Now(), ID: m.MsgID})
 	}
 	if err := s.save(t); err != nil {
 		return err
 	}
-	if heard.something {
+	if heard.Something {
 		if err := h.answer(ctx, c); err != nil {
 			return err
 		}
 	}
-	if heard.ends {
+	if heard.Ends {
 		return h.run(ctx, c, h.opts.OnEnd)
 	}
 	return nil
@@ -178,15 +183,18 @@ func (h *chatter) acknowledged(ctx context.Context, t *parley.Turn, in ChatAckno
 	return nil
 }
 
-// heard is what a message says.
+// heard is what a message says. It is kept with the session, because a handler that
+// has flushed and is run again must hear the same.
 type heard struct {
-	text         string
-	something    bool // to be answered
-	starts, ends bool
+	Turn      string `json:"turn"`
+	Text      string `json:"text,omitempty"`
+	Something bool   `json:"something,omitempty"` // to be answered
+	Starts    bool   `json:"starts,omitempty"`
+	Ends      bool   `json:"ends,omitempty"`
 }
 
 // hear notes what a message says about the session itself and returns the rest.
-func (s *Session) hear(m ChatMessage) (h heard) {
+func (s *Session) hear(m ChatMessage, h *heard) {
 	for _, content := range m.Content {
 		switch content := content.(type) {
 		case TextContent:
@@ -194,31 +202,30 @@ func (s *Session) hear(m ChatMessage) (h heard) {
 				s.Hearing.Text = cut(s.Hearing.Text+content.Text, maxHeard)
 				continue
 			}
-			h.text += content.Text
-			h.something = true
+			h.Text += content.Text
+			h.Something = true
 		case ResourceContent:
-			h.something = true
+			h.Something = true
 		case MetadataContent:
 			if content.Metadata[WantsStream] == "true" {
 				s.Streams = true
 			}
 			if _, wish := content.Metadata[WantsStream]; !wish || len(content.Metadata) > 1 {
-				h.something = true
+				h.Something = true
 			}
 		case StartSessionContent:
-			s.Ended, h.starts = false, true
+			s.Ended, h.Starts = false, true
 		case EndSessionContent:
-			s.Ended, h.ends = true, true
+			s.Ended, h.Ends = true, true
 		case StartStreamContent:
 			s.Streams = true
 			s.Hearing = &hearing{ID: content.StreamID}
 		case EndStreamContent:
 			if s.Hearing != nil && s.Hearing.ID == content.StreamID {
-				h.text += s.Hearing.Text
-				h.something = h.something || s.Hearing.Text != ""
+				h.Text += s.Hearing.Text
+				h.Something = h.Something || s.Hearing.Text != ""
 				s.Hearing = nil
 			}
 		}
 	}
-	return h
 }

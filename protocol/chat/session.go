@@ -29,6 +29,7 @@ type Session struct {
 
 	Hearing *hearing `json:"hearing,omitempty"`
 	Telling *telling `json:"telling,omitempty"`
+	Heard   *heard   `json:"heard,omitempty"` // of the last message
 }
 
 // A Line is one thing that was said.
@@ -136,12 +137,26 @@ func eachSession(ctx context.Context, t *parley.Turn, f func(key string, s Sessi
 	}
 }
 
-// forgetOld deletes sessions in which nothing was said for long.
-func forgetOld(ctx context.Context, t *parley.Turn) error {
-	return eachSession(ctx, t, func(key string, s Session) error {
-		if time.Since(s.Last) > keepIdle {
+// forgetOld deletes sessions in which nothing was said for long. It looks at some
+// each time: a turn that had read them all would be stale as soon as anybody speaks.
+func (h *chatter) forgetOld(ctx context.Context, t *parley.Turn) error {
+	const page = 100
+	keys, err := t.Keys(ctx, keyPrefix, h.tidied, page)
+	if err != nil {
+		return err
+	}
+	h.tidied = ""
+	if len(keys) == page {
+		h.tidied = keys[page-1]
+	}
+	for _, key := range keys {
+		s, ok, err := parley.Load[Session](ctx, t, key)
+		if err != nil {
+			return err
+		}
+		if ok && time.Since(s.Last) > keepIdle {
 			t.Delete(key)
 		}
-		return nil
-	})
+	}
+	return nil
 }

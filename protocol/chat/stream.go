@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/parley-agents/parley/identity"
 )
 
 // minPause is the least time between two pieces.
@@ -82,14 +84,21 @@ func (s *stream) end(ctx context.Context) error {
 // streams are those that an agent is saying now, by their ID.
 type streams struct {
 	mu      sync.Mutex
-	cancels map[uuid.UUID]context.CancelCauseFunc
+	cancels map[told]context.CancelCauseFunc
 }
 
-func (s *streams) add(id uuid.UUID, cancel context.CancelCauseFunc) (remove func()) {
+// told names a stream: only who hears it may end it.
+type told struct {
+	partner identity.Address
+	session string
+	id      uuid.UUID
+}
+
+func (s *streams) add(id told, cancel context.CancelCauseFunc) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancels == nil {
-		s.cancels = make(map[uuid.UUID]context.CancelCauseFunc)
+		s.cancels = make(map[told]context.CancelCauseFunc)
 	}
 	s.cancels[id] = cancel
 	return func() {
@@ -101,12 +110,12 @@ func (s *streams) add(id uuid.UUID, cancel context.CancelCauseFunc) (remove func
 
 // hear looks for a wish to end a stream. It is called when a message is taken over:
 // its turn comes only after the one that is streaming.
-func (s *streams) hear(m ChatMessage) {
+func (s *streams) hear(from identity.Address, session string, m ChatMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, content := range m.Content {
 		if end, ok := content.(EndStreamContent); ok {
-			if cancel := s.cancels[end.StreamID]; cancel != nil {
+			if cancel := s.cancels[told{from, session, end.StreamID}]; cancel != nil {
 				cancel(ErrCancelled)
 			}
 		}

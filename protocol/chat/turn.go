@@ -110,7 +110,7 @@ func (c *Turn) Stream(ctx context.Context, f func(ctx context.Context, say func(
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.streams != nil {
-		defer c.streams.add(s.id, cancel)()
+		defer c.streams.add(told{c.session.Partner, c.session.ID, s.id}, cancel)()
 	}
 	err := f(ctx, func(piece string) error { return s.say(ctx, piece) })
 	if cause := context.Cause(ctx); cause == ErrCancelled {
