@@ -123,6 +123,7 @@ func TestTimeRunsOutAcrossARestart(t *testing.T) {
 // Where the protocol names a message to be sent instead, and it needs no content,
 // the node sends it.
 func TestTheMessageNamedAfterElseIsSent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rules := tradeWithin(t, "Propose", time.Second, "Decline")
 	s := agent(t, "seller")

@@ -63,6 +63,7 @@ func TestAnErrorAfterAFlushIsStored(t *testing.T) {
 }
 
 func TestAnOldPauseDoesNotBreakTheOrder(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	alice := agent(t, "alice")
 	var mu sync.Mutex

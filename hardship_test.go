@@ -70,6 +70,7 @@ func (w *world) rawPeer(name string, take func(parley.Frame) error) identity.Add
 }
 
 func TestWhatWasFlushedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var mu sync.Mutex
 	var bodies []string
@@ -234,6 +235,7 @@ func (s slowReads) Outbox(ctx context.Context, target identity.Address, after in
 }
 
 func TestNothingOvertakesOrDoublesWhileTheOutboxIsRead(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	store := memory.New()
 	alice := agent(t, "alice")
@@ -358,6 +360,7 @@ func (s *flaky) Commit(ctx context.Context, b ...*parley.Batch) error {
 }
 
 func TestAMessageSurvivesAFullDisk(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	store := &flaky{Store: memory.New()}
 	alice := agent(t, "alice")
@@ -395,6 +398,7 @@ func TestAMessageSurvivesAFullDisk(t *testing.T) {
 }
 
 func TestSlowAnswersDelayNoOtherDialogue(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	bob, alice := agent(t, "bob"), agent(t, "alice")
 	got := make(chan struct{}, 1)

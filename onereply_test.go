@@ -12,6 +12,7 @@ import (
 
 // A reply that went out on the connection does not go out again.
 func TestAReplyOnTheConnectionIsTheOnlyOne(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	bob := answering(t, "bob")
 	w.start("b", nil, bob)

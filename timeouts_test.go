@@ -14,6 +14,7 @@ import (
 )
 
 func TestAPeerIsNotToldOfOurTimeoutsErrors(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rules := tradeWithin(t, "Cfp", 100*time.Millisecond, "")
 	s, _, _ := silent(t, rules)

@@ -50,7 +50,7 @@ type Options struct {
 
 // maxConcurrent is how many answers are being made at once. Most of the time of a
 // handler is waiting for the model.
-const maxConcurrent = 1000
+const maxConcurrent = 256
 
 // New makes the agent.
 func New(opts *Options) (*parley.Agent, error) {
@@ -77,7 +77,7 @@ func New(opts *Options) (*parley.Agent, error) {
 	a := parley.NewAgent(o.Name, &parley.AgentOptions{Key: o.Key, MaxConcurrent: maxConcurrent})
 	a.Use(limits.Middleware())
 	m := &mind{model: o.Model, context: o.Context}
-	chat.Handle(a, m.chat, &chat.Options{PublishManifest: true, AllowUnsigned: true})
+	chat.Handle(a, m.chat, &chat.Options{PublishManifest: true})
 	a.Include(prompts.NewContextProtocol(m.answer), &parley.Include{Role: prompts.LLM, PublishManifest: true})
 	a.Include(prompts.NewStructuredProtocol(m.fill), &parley.Include{Role: prompts.LLM, PublishManifest: true})
 	checks := append([]health.Check{storeWritable, m.reachable}, o.Checks...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -57,17 +58,14 @@ func (c *Client) Announce(ctx context.Context, agents []Announcement, manifests 
 }
 
 func (c *Client) announceAll(ctx context.Context, agents []Announcement, manifests [][]byte) error {
+	var failed []error // each is for itself
 	for some := range slices.Chunk(agents, announceAtOnce) {
-		if err := c.register(ctx, some); err != nil {
-			return err
-		}
+		failed = append(failed, c.register(ctx, some))
 	}
 	for _, m := range manifests {
-		if err := c.post(ctx, "/manifests", m); err != nil {
-			return err
-		}
+		failed = append(failed, c.post(ctx, "/manifests", m))
 	}
-	return c.setStatus(ctx, agents, true)
+	return errors.Join(append(failed, c.setStatus(ctx, agents, true))...)
 }
 
 // register signs and sends registrations, one alone as an agent would, several

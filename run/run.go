@@ -44,7 +44,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Output   io.Writer // where the addresses are printed; default none
 
-	// Started is called once messages are taken, with the node's URL.
+	// Started is called when the node listens, with its URL; what comes before the
+	// agents are ready waits.
 	Started func(url string)
 }
 
