@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -205,12 +206,15 @@ func up(ctx context.Context, o *upOptions, data string, verbose bool, stdout, st
 		return err
 	}
 	known := make(map[identity.Address]string)
-	for address, url := range o.Resolve {
+	for address, place := range o.Resolve {
 		parsed, err := identity.ParseAddress(address)
 		if err != nil {
-			return fault.In("resolve", err)
+			return fault.Errorf(fault.Malformed, "resolve", "%q is no address: %w", address, err)
 		}
-		known[parsed] = url
+		if u, err := url.Parse(place); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fault.Errorf(fault.Malformed, "resolve", "expected a URL such as http://127.0.0.1:8001/submit, not %q", place)
+		}
+		known[parsed] = place
 	}
 	level := slog.LevelWarn
 	if verbose {
