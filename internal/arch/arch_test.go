@@ -58,6 +58,7 @@ var rules = map[string]rule{
 	"internal/lang/check":         {imports: "internal/lang/diag internal/lang/syntax internal/lang/verify internal/pyjson spec", pure: true},
 	"internal/lang/diag":          {pure: true},
 	"internal/lang/diagram":       {imports: "spec", pure: true},
+	"internal/lang/document":      {imports: "internal/lang/check internal/lang/diagram internal/lang/syntax spec", pure: true},
 	"internal/lang/project":       {imports: "internal/lang/check internal/lang/diag internal/lang/syntax"},
 	"internal/lang/syntax":        {imports: "internal/lang/diag", pure: true},
 	"internal/lang/uagents":       {imports: "internal/lang/check internal/lang/diag internal/lang/syntax internal/lang/verify spec", pure: true},

@@ -360,7 +360,8 @@ func (l *layouter) route(out *layout, edge int, chain []int) {
 		}
 		points = append(points, point{x, top}, point{x, bottom})
 	}
-	straighten(points)
+	upper, lower := l.ends(edge)
+	straighten(points, out.boxes[upper].w > endSize, out.boxes[lower].w > endSize)
 	if l.reversed[edge] {
 		slices.Reverse(points)
 		r.angle = up
@@ -374,14 +375,15 @@ func (l *layouter) route(out *layout, edge int, chain []int) {
 	r.tip = points[len(points)-1]
 }
 
-// straighten moves the ends of a route a little where that saves a bend.
-func straighten(points []point) {
+// straighten moves the ends of a route a little where that saves a bend and the
+// boxes there are wide enough.
+func straighten(points []point, upper, lower bool) {
 	const little = 6
 	last := len(points) - 1
-	if math.Abs(points[1].x-points[2].x) <= little {
+	if upper && math.Abs(points[1].x-points[2].x) <= little {
 		points[0].x, points[1].x = points[2].x, points[2].x
 	}
-	if math.Abs(points[last-2].x-points[last-1].x) <= little {
+	if lower && math.Abs(points[last-2].x-points[last-1].x) <= little {
 		points[last].x, points[last-1].x = points[last-2].x, points[last-2].x
 	}
 }

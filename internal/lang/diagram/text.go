@@ -51,7 +51,7 @@ func brief(s string, limit int) string {
 // wrap breaks a label into lines, four at most.
 func wrap(label string) []string {
 	var lines []string
-	for _, word := range strings.Fields(label) {
+	for word := range strings.FieldsSeq(label) {
 		word = brief(word, labelChars)
 		if word == "" {
 			continue
