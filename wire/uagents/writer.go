@@ -318,3 +318,27 @@ func UnmarshalJSON[T Generated](text []byte, v *T) error {
 	}
 	return c.Unmarshal(text, v)
 }
+
+// ReadsItself reports whether a generated struct, given by pointer, reads a payload
+// without the help of a codec, and reads it.
+func ReadsItself(payload []byte, v any) bool {
+	g, ok := v.(generatedReader)
+	if !ok {
+		return false
+	}
+	r := newReader(payload, defaultMaxDepth)
+	g.ReadPayload(r)
+	return r.OK() && r.depth == 0
+}
+
+// WritesItself reports whether a generated struct writes a payload without the
+// help of a codec.
+func WritesItself(v any) bool {
+	g, ok := v.(Generated)
+	if !ok {
+		return false
+	}
+	w := Writer{levels: defaultMaxDepth}
+	g.WritePayload(&w)
+	return !w.failed
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-agents/parley/internal/lang/aea"
 	"github.com/parley-agents/parley/internal/lang/diag"
 )
 
@@ -15,7 +16,13 @@ import (
 type emitter func(*Plan, *problems) []File
 
 var emitters = map[string]emitter{
-	"go": emitGo,
+	"aea":           emitAEA,
+	"docs":          emitDocs,
+	"go":            emitGo,
+	"jsonschema":    emitJSONSchema,
+	"manifest":      emitManifest,
+	"proto":         emitProto(aea.Open),
+	"proto-classic": emitProto(aea.Classic),
 }
 
 // Targets returns the names of the targets, in order.

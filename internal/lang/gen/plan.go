@@ -22,6 +22,7 @@ import (
 
 	"github.com/parley-agents/parley/internal/lang/check"
 	"github.com/parley-agents/parley/internal/lang/diag"
+	"github.com/parley-agents/parley/internal/lang/document"
 	"github.com/parley-agents/parley/internal/lang/syntax"
 	"github.com/parley-agents/parley/spec"
 )
@@ -35,6 +36,7 @@ type Plan struct {
 	Protocols []*Protocol
 
 	file  *syntax.File
+	pages *document.Source
 	names map[spec.Type]*Decl
 	taken map[string]bool
 }
@@ -85,7 +87,7 @@ func NewPlan(result *check.Result, index int, text []byte) *Plan {
 	file := result.Files[index]
 	sum := sha256.Sum256(text)
 	p := &Plan{
-		Source: path.Base(file.Name), Digest: "sha256:" + hex.EncodeToString(sum[:]), file: file,
+		Source: path.Base(file.Name), Digest: "sha256:" + hex.EncodeToString(sum[:]), file: file, pages: document.From(result, index, text),
 		names: make(map[spec.Type]*Decl), taken: make(map[string]bool),
 	}
 	p.Package = packageName(file)

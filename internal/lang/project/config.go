@@ -26,9 +26,30 @@ const maxConfig = 1 << 20
 //
 //	[severities]
 //	PAR2140 = "warning"     # off, note, warning or error
+//
+//	[gen]
+//	lang = ["go", "proto"]  # what parley gen writes
+//	out = "generated"       # and where, relative to this file
 type config struct {
 	roots      []string
 	severities map[string]severity
+	gen        Generation
+}
+
+// A Generation says what parley gen writes where nothing is said on the command
+// line.
+type Generation struct {
+	Lang []string
+	Out  string // "" is beside the source
+}
+
+// GenerationOf returns what the parley.toml in force for a source says of it.
+func GenerationOf(source string) (Generation, error) {
+	c, err := make(configs).of(filepath.Dir(filepath.FromSlash(source)))
+	if err != nil {
+		return Generation{}, err
+	}
+	return c.gen, nil
 }
 
 // A severity is that of a code for this project.
@@ -104,6 +125,9 @@ func readConfig(name, folder string) (*config, error) {
 		}
 		c.roots[i] = filepath.ToSlash(root)
 	}
+	if c.gen.Out != "" && !filepath.IsAbs(c.gen.Out) {
+		c.gen.Out = filepath.Join(folder, c.gen.Out)
+	}
 	return c, nil
 }
 
@@ -112,12 +136,13 @@ func parseConfig(text []byte) (*config, error) {
 	var written struct {
 		Roots      []string          `toml:"roots"`
 		Severities map[string]string `toml:"severities"`
+		Gen        Generation        `toml:"gen"`
 	}
 	decoder := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields()
 	if err := decoder.Decode(&written); err != nil {
 		return nil, configError(err)
 	}
-	c := &config{roots: written.Roots, severities: make(map[string]severity)}
+	c := &config{roots: written.Roots, severities: make(map[string]severity), gen: written.Gen}
 	for _, code := range sortedKeys(written.Severities) {
 		word := written.Severities[code]
 		s, known := severityNames[word]
@@ -138,7 +163,7 @@ func configError(err error) error {
 		first := &unknown.Errors[0]
 		line, column := first.Position()
 		key := strings.Join(first.Key(), ".")
-		return fmt.Errorf(":%d:%d: unknown key %q%s; the keys are \"roots\" and the table \"severities\"", line, column, key, hint(diag.Nearest(key, []string{"roots", "severities"})))
+		return fmt.Errorf(":%d:%d: unknown key %q%s; the keys are \"roots\" and the tables \"severities\" and \"gen\" (lang, out)", line, column, key, hint(diag.Nearest(key, []string{"roots", "severities", "gen", "gen.lang", "gen.out"})))
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := wrong.Position()

@@ -164,6 +164,7 @@ type Options struct {
 type Result struct {
 	Protocols   []*check.Protocol
 	Diagnostics diag.List
+	Checked     []*check.Result // what was checked together, without the severities of the projects
 
 	texts map[string][]byte
 }
@@ -189,6 +190,7 @@ func Check(sources []Source, options Options) (*Result, error) {
 	}
 	for _, c := range order {
 		checked := check.All(groups[c], check.Options{Load: result.load, Roots: c.roots, Bounds: options.All || c.asks()})
+		result.Checked = append(result.Checked, checked)
 		result.Protocols = append(result.Protocols, checked.Protocols...)
 		result.Diagnostics = append(result.Diagnostics, c.apply(checked.Diagnostics, options.All)...)
 	}

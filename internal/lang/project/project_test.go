@@ -173,7 +173,7 @@ func TestAskingForAllStillLeavesOutWhatIsOff(t *testing.T) {
 
 func TestMistakesInTheConfigurationAreNamed(t *testing.T) {
 	for toml, want := range map[string]string{
-		"rots = [\"x\"]":                     `parley.toml:1:1: unknown key "rots" (did you mean "roots"?); the keys are "roots" and the table "severities"`,
+		"rots = [\"x\"]":                     `parley.toml:1:1: unknown key "rots" (did you mean "roots"?); the keys are "roots" and the tables "severities" and "gen" (lang, out)`,
 		"roots = \"x\"":                      "parley.toml:1:9: ",
 		"roots = [":                          "parley.toml:1:",
 		"[severities]\nPAR9999 = \"off\"":    `parley.toml: severities: there is no code "PAR9999"`,
