@@ -294,7 +294,7 @@ func (r *Reader) hex4() (unit rune) {
 		case c >= '0' && c <= '9':
 			c -= '0'
 		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c|0x20 - 'a' + 10
+			c = c | 0x20 - 'a' + 10
 		default:
 			r.Fail()
 			return 0
@@ -335,7 +335,7 @@ func (r *Reader) digits() (text []byte, integer bool) {
 		r.Fail()
 		return nil, false
 	}
-	return text, bytes.IndexAny(text, ".eE") < 0
+	return text, !bytes.ContainsAny(text, ".eE")
 }
 
 // wellFormed reports whether text is a number of JSON, and not a long one.
