@@ -52,7 +52,7 @@ var rules = map[string]rule{
 	"identity":                     {imports: "fault", pure: true},
 	"internal/arch":                {},
 	"internal/cli":                 {imports: "*"},
-	"internal/lang/gen":            {imports: "internal/lang/aea internal/lang/check internal/lang/diag internal/lang/syntax internal/pyjson spec", pure: true},
+	"internal/lang/gen":            {imports: "internal/lang/aea internal/lang/check internal/lang/diag internal/lang/document internal/lang/syntax internal/pyjson spec", pure: true},
 	"internal/lang/gen/everything": {imports: ". identity spec wire/uagents"},
 	"internal/llamatest":           {},
 	"internal/lang/aea":            {imports: "fault internal/lang/syntax spec", pure: true},

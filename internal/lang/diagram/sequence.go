@@ -1,6 +1,7 @@
 package diagram
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -260,24 +261,24 @@ func (w *walk) all() []Block {
 		blocks = append(blocks, Block{Title: title, Steps: w.steps(way, e)})
 	}
 	ended := make(map[int]bool)
-	for i := range w.g.Edges {
-		e := &w.g.Edges[i]
-		if e.Reason != Over && e.Reason != TimeUp || ended[e.To] && w.g.Nodes[e.To].Name != "" || len(blocks) > maxWays {
-			continue
+	for _, reason := range []Reason{Over, TimeUp} {
+		for i := range w.g.Edges {
+			e := &w.g.Edges[i]
+			to := &w.g.Nodes[e.To]
+			if e.Reason != reason || ended[e.To] && to.Name != "" || len(blocks) > maxWays {
+				continue
+			}
+			way := w.wayAlong(e)
+			if way == nil {
+				continue
+			}
+			ended[e.To] = true
+			title := cmp.Or(to.Name, "ends with "+w.g.Nodes[e.From].Name)
+			if to.Kind == Message {
+				title = w.g.Nodes[e.From].Name + " in vain"
+			}
+			tell(title, way, e)
 		}
-		way := w.wayAlong(e)
-		if way == nil {
-			continue
-		}
-		ended[e.To] = true
-		title := w.g.Nodes[e.To].Name
-		switch {
-		case e.Reason == TimeUp && w.g.Nodes[e.To].Kind == Message:
-			title = w.g.Nodes[e.From].Name + " in vain"
-		case title == "":
-			title = "ends with " + w.g.Nodes[e.From].Name
-		}
-		tell(title, way, e)
 	}
 	for _, m := range w.order {
 		if told[m/2] || len(blocks) > maxWays {

@@ -169,7 +169,7 @@ func (s *Source) section(p *check.Protocol, several bool) *section {
 		graph: diagram.States(p.Spec), ways: diagram.Ways(p.Spec), names: make(glossary), listed: make(map[spec.Type]bool),
 	}
 	if several {
-		sec.prefix = slug(p.Name) + "."
+		sec.prefix = Slug(p.Name) + "."
 	}
 	if p.Spec.Version != "" {
 		sec.title += " " + p.Spec.Version
@@ -474,8 +474,9 @@ func once(texts []string) []string {
 	return all
 }
 
-// slug writes a name as an identifier; different names have different ones.
-func slug(name string) string {
+// Slug writes a name as an identifier, which may be that of a file. Different
+// names have different ones.
+func Slug(name string) string {
 	var b strings.Builder
 	for _, r := range name {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -487,5 +488,5 @@ func slug(name string) string {
 	return b.String()
 }
 
-func (s *section) messageID(name string) string { return s.prefix + "message-" + slug(name) }
-func (s *section) typeID(name string) string    { return s.prefix + "type-" + slug(name) }
+func (s *section) messageID(name string) string { return s.prefix + "message-" + Slug(name) }
+func (s *section) typeID(name string) string    { return s.prefix + "type-" + Slug(name) }
