@@ -144,8 +144,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		if msg.Width != m.width {
+			m.shown = make(map[*talk.Entry]shownEntry)
+		}
 		m.width, m.height = msg.Width, msg.Height
-		m.shown = make(map[*talk.Entry]shownEntry)
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
@@ -158,7 +160,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case lost:
 		m.say(true, "the node is gone: %v", msg.err)
 	case tick:
-		m.now, cmd = time.Time(msg), everySecond()
+		// The size is asked for as well: a signal of its change may get lost.
+		m.now, cmd = time.Time(msg), tea.Batch(everySecond(), tea.RequestWindowSize)
 	default:
 		m.input, cmd = m.input.Update(msg)
 	}
