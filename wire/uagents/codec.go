@@ -60,7 +60,7 @@ func NewCodec(model spec.Type, opts *CodecOptions) (*Codec, error) {
 // from.
 func (c *Codec) Marshal(v any) ([]byte, error) {
 	if g, ok := v.(Generated); ok && c.opts.Generated && !isNil(reflect.ValueOf(v)) {
-		w := Writer{levels: c.opts.MaxDepth}
+		w := Writer{text: make([]byte, 0, 512), levels: c.opts.MaxDepth}
 		if g.WritePayload(&w); !w.failed && len(w.text) <= c.opts.MaxSize {
 			return w.text, nil
 		}

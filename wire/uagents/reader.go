@@ -2,7 +2,6 @@ package uagents
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -219,20 +218,29 @@ func (r *Reader) String() string {
 		return ""
 	}
 	start := r.pos
-	for ; r.pos < len(r.text); r.pos++ {
-		switch c := r.text[r.pos]; {
-		case c == '"':
-			r.pos++
-			return string(r.text[start : r.pos-1])
-		case c == '\\':
-			return r.escaped(start)
-		case c < 0x20:
-			r.Fail()
-			return ""
+	r.pos += plainRun(r.text[r.pos:])
+	switch {
+	case r.pos == len(r.text):
+		r.Fail()
+	case r.text[r.pos] == '"':
+		r.pos++
+		return string(r.text[start : r.pos-1])
+	case r.text[r.pos] == '\\':
+		return r.escaped(start)
+	default: // a control character
+		r.Fail()
+	}
+	return ""
+}
+
+// plainRun returns how many bytes at the start of text stand for themselves.
+func plainRun(text []byte) int {
+	for i, c := range text {
+		if !isPlain[c] && c < utf8.RuneSelf && c != 0x7f {
+			return i
 		}
 	}
-	r.Fail()
-	return ""
+	return len(text)
 }
 
 // escaped reads the rest of a string from its first escape on.
@@ -250,7 +258,9 @@ func (r *Reader) escaped(start int) string {
 		case c < 0x20:
 			r.Fail()
 		default:
-			out = append(out, c)
+			run := plainRun(r.text[r.pos:])
+			out = append(out, r.text[r.pos-1:r.pos+run]...)
+			r.pos += run
 		}
 	}
 	r.Fail()
@@ -344,10 +354,35 @@ func wellFormed(text []byte) bool {
 		return false
 	}
 	rest := bytes.TrimPrefix(text, []byte("-"))
-	if len(rest) == 0 || rest[0] < '0' || rest[0] > '9' || rest[0] == '0' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' {
+	n := leadingDigits(rest)
+	if n == 0 || n > 1 && rest[0] == '0' {
 		return false
 	}
-	return json.Valid(text)
+	if rest = rest[n:]; len(rest) > 0 && rest[0] == '.' {
+		if n = leadingDigits(rest[1:]); n == 0 {
+			return false
+		}
+		rest = rest[1+n:]
+	}
+	if len(rest) > 0 && rest[0]|0x20 == 'e' {
+		if rest = rest[1:]; len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
+			rest = rest[1:]
+		}
+		if n = leadingDigits(rest); n == 0 {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return len(rest) == 0
+}
+
+func leadingDigits(text []byte) int {
+	for i, c := range text {
+		if c < '0' || c > '9' {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func (r *Reader) integer(bits int) int64 {

@@ -64,24 +64,26 @@ func (w *Writer) Null() { w.text = append(w.text, "null"...) }
 
 // String writes text.
 func (w *Writer) String(s string) {
-	w.Check(utf8.ValidString(s))
-	w.text = appendQuoted(w.text, s)
-}
-
-// appendQuoted is pyjson.AppendString that takes runs of plain characters at once.
-func appendQuoted(dst []byte, s string) []byte {
-	start := 0
-	dst = append(dst, '"')
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-			quoted := pyjson.AppendString(nil, s[i:], pyjson.Spaced)
-			dst = append(dst, s[start:i]...)
-			return append(dst, quoted[1:]...)
+	for i := range len(s) {
+		if !isPlain[s[i]] {
+			w.Check(utf8.ValidString(s[i:]))
+			w.text = pyjson.AppendString(w.text, s, pyjson.Spaced)
+			return
 		}
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	w.text = append(w.text, '"')
+	w.text = append(w.text, s...)
+	w.text = append(w.text, '"')
 }
+
+// isPlain tells the characters that stand for themselves in JSON text as Python
+// writes it.
+var isPlain = func() (plain [256]bool) {
+	for c := range plain {
+		plain[c] = c >= 0x20 && c < 0x7f && c != '"' && c != '\\'
+	}
+	return plain
+}()
 
 // Literal writes text that may only be the given one; none stands for it.
 func (w *Writer) Literal(s, only string) {
