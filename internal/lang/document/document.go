@@ -436,6 +436,13 @@ func (s *section) describeEnds() {
 			s.ends = append(s.ends, end{name: state})
 		}
 	}
+	place := func(e end) int { // one that is not declared, such as timeout, comes last
+		if i := slices.Index(s.Dialogue.EndStates, e.name); i >= 0 {
+			return i
+		}
+		return len(s.Dialogue.EndStates)
+	}
+	slices.SortStableFunc(s.ends, func(a, b end) int { return cmp.Compare(place(a), place(b)) })
 	if slices.ContainsFunc(s.Messages, func(m spec.Message) bool { return m.Class == spec.ErrorReport }) {
 		s.notes = append(s.notes, "A message of class error may answer any message of an exchange. Where no rule names it, it ends the exchange.")
 	}

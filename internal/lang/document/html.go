@@ -149,7 +149,7 @@ func (w *htmlPage) states(s *section) {
 	if len(s.ends) > 0 {
 		w.line(`<div class="wide"><table><thead><tr><th>End state</th><th>Reached by</th></tr></thead><tbody>`)
 		for _, e := range s.ends {
-			how := `<span class="quiet">no message of its own: the agents tell</span>`
+			how := `<span class="quiet">no outcome binds it to a message</span>`
 			if len(e.how) > 0 {
 				how = esc(strings.Join(e.how, "; "))
 			}

@@ -111,7 +111,7 @@ func (m *markdown) diagrams() {
 		m.line("| end state | reached by |")
 		m.line("|---|---|")
 		for _, e := range m.ends {
-			how := "no message of its own: the agents tell"
+			how := "no outcome binds it to a message"
 			if len(e.how) > 0 {
 				how = strings.Join(e.how, "; ")
 			}
