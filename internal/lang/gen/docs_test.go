@@ -1,7 +1,10 @@
 package gen_test
 
 import (
+	"bytes"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,5 +36,36 @@ func TestDocsStayInTheirFolder(t *testing.T) {
 	}
 	if _, problems := gen.Emit("docs", p); len(problems) > 0 {
 		t.Errorf("%s", problems)
+	}
+}
+
+// The pages of this project's protocols are committed, and never stale.
+func TestThePagesAreThoseOfTheSources(t *testing.T) {
+	const folder = "../../../docs/protocols"
+	files, err := filepath.Glob("../../../protocol/*/*.parley")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files (%v)", len(files), err)
+	}
+	var want []string
+	for _, name := range files {
+		for _, f := range emitted(t, "docs", plan(t, filepath.ToSlash(name), read(t, name))) {
+			if !strings.HasSuffix(f.Path, ".md") {
+				continue // whoever wants HTML makes it
+			}
+			want = append(want, f.Path)
+			page := filepath.Join(folder, f.Path)
+			if os.Getenv("PARLEY_UPDATE") != "" {
+				if err := os.WriteFile(page, f.Text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if there, err := os.ReadFile(page); err != nil || !bytes.Equal(there, f.Text) {
+				t.Errorf("%s is stale; with PARLEY_UPDATE=1 this test writes it", page)
+			}
+		}
+	}
+	there, err := filepath.Glob(folder + "/*")
+	if err != nil || len(there) != len(want) {
+		t.Errorf("%d pages of %d protocols", len(there), len(want))
 	}
 }
