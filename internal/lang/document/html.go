@@ -255,10 +255,7 @@ func (w *htmlPage) fact(name, value string) {
 }
 
 func (w *htmlPage) fields(s *section, fields []field) {
-	limits, docs := false, false
-	for _, f := range fields {
-		limits, docs = limits || len(f.limits) > 0, docs || len(f.doc) > 0
-	}
+	limits, docs := columnsOf(fields)
 	w.WriteString(`<div class="wide"><table class="fields"><thead><tr><th>Field</th><th>Type</th><th></th>`)
 	if limits {
 		w.WriteString(`<th>Limits</th>`)

@@ -45,8 +45,8 @@ func (m *markdown) page(s *Source) {
 	m.paragraphs(m.doc)
 	m.line("Protocol %s with the digest %s.\n", code(m.name), code(m.digest))
 	m.describeRoles()
-	m.overview()
 	m.diagrams()
+	m.overview()
 	m.describeMessages()
 	m.describeTypes()
 }
@@ -139,7 +139,7 @@ func (m *markdown) describeMessages() {
 		}
 		switch {
 		case msg.body != nil:
-			m.line("Its content is %s.\n", code(plain(m.names.words(msg.body, true))))
+			m.line("Its content is %s.\n", m.typeWords(m.names.words(msg.body, true)))
 		case len(msg.fields) == 0:
 			m.line("It has no fields.\n")
 		default:
@@ -158,8 +158,19 @@ func (m *markdown) describeMessages() {
 }
 
 func (m *markdown) fieldTable(fields []field) {
-	m.line("| field | type | | limits | |")
-	m.line("|---|---|---|---|---|")
+	limited, explained := columnsOf(fields)
+	row := func(name, typ, need, limits, doc string) {
+		cells := []string{name, typ, need}
+		if limited {
+			cells = append(cells, limits)
+		}
+		if explained {
+			cells = append(cells, doc)
+		}
+		m.row(cells...)
+	}
+	row("field", "type", "", "limits", "meaning")
+	row("---", "---", "---", "---", "---")
 	for _, f := range fields {
 		need := f.need
 		if f.init != "" {
@@ -169,9 +180,38 @@ func (m *markdown) fieldTable(fields []field) {
 		for i, l := range f.limits {
 			limits[i] = code(l)
 		}
-		m.row(code(f.name), code(plain(f.typ)), need, strings.Join(limits, ", "), mdText(strings.Join(f.doc, " ")))
+		row(code(f.name), m.typeWords(f.typ), need, strings.Join(limits, ", "), mdText(strings.Join(f.doc, " ")))
 	}
 	m.line("")
+}
+
+// columnsOf tells whether any field has limits or a meaning to show.
+func columnsOf(fields []field) (limits, docs bool) {
+	for _, f := range fields {
+		limits, docs = limits || len(f.limits) > 0, docs || len(f.doc) > 0
+	}
+	return limits, docs
+}
+
+// typeWords writes a type, with links to those that are described.
+func (m *markdown) typeWords(spans []span) string {
+	var b, text strings.Builder
+	flush := func() {
+		if text.Len() > 0 {
+			b.WriteString(code(text.String()))
+			text.Reset()
+		}
+	}
+	for _, s := range spans {
+		if s.ref == nil || !m.listed[s.ref] {
+			text.WriteString(s.text)
+			continue
+		}
+		flush()
+		b.WriteString("[" + code(s.text) + "](#" + m.typeID(s.text) + ")")
+	}
+	flush()
+	return b.String()
 }
 
 func (m *markdown) describeTypes() {
@@ -196,7 +236,7 @@ func (m *markdown) describeTypes() {
 			}
 			m.line("")
 		case t.words != nil:
-			m.line("= %s\n", code(plain(t.words)))
+			m.line("= %s\n", m.typeWords(t.words))
 		case len(t.fields) == 0:
 			m.line("It has no fields.\n")
 		default:

@@ -102,14 +102,6 @@ func (g glossary) parts(t spec.Type, limited bool) []span {
 	return all
 }
 
-func plain(spans []span) string {
-	var b strings.Builder
-	for _, s := range spans {
-		b.WriteString(s.text)
-	}
-	return b.String()
-}
-
 // limitWords writes limits as a source does.
 func limitWords(l *spec.Limits, format string) []string {
 	var all []string
