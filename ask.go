@@ -75,9 +75,12 @@ func errorOf(answer Message) error {
 }
 
 func (t *Turn) ask(ctx context.Context, to identity.Address, msg any, replies []*model) (Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(askTimeout)
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	deadline, _ := ctx.Deadline()
 	n := t.agent.node
 	t.mu.Lock()
 	ordinal := t.next()

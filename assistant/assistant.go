@@ -129,7 +129,7 @@ func (m *mind) fill(ctx context.Context, _ *parley.Turn, in prompts.StructuredOu
 	}
 	var out prompts.StructuredOutputResponse
 	if err := json.Unmarshal([]byte(text), &out.Output); err != nil {
-		return out, fault.Errorf(fault.Malformed, "output_schema", "the schema allows what is no object, and the answer is none")
+		return out, fault.Errorf(fault.Malformed, "output_schema", "the model answers with what is no JSON object: an output_schema of type object asks for one")
 	}
 	return out, nil
 }

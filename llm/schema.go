@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -155,6 +156,9 @@ func (s *Schema) Read(answer string) (string, error) {
 	}
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		if _, tooLarge := errors.AsType[*json.UnmarshalTypeError](err); tooLarge {
+			return "", fault.Errorf(fault.Malformed, "output", "it has a number that is too large")
+		}
 		return "", fault.Errorf(fault.Malformed, "output", "it is not JSON: %w", err)
 	}
 	return text, s.Check(value)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -136,9 +137,20 @@ func readUpOptions(path string) (*upOptions, error) {
 	}
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := bad.Position()
-		return nil, fault.Errorf(fault.Malformed, fmt.Sprintf("%s:%d:%d", path, row, column), "%s", bad.Error())
+		return nil, fault.Errorf(fault.Malformed, fmt.Sprintf("%s:%d:%d", path, row, column), "%s", settingError(bad.Error()))
 	}
 	return o, err
+}
+
+var wrongKind = regexp.MustCompile(`cannot decode TOML (\w+) into (?:struct field )?\S+ of type (\w+)`)
+
+// settingError says in the words of the file what its reader says in those of Go.
+func settingError(text string) string {
+	text = strings.TrimPrefix(text, "toml: ")
+	if found := wrongKind.FindStringSubmatch(text); found != nil {
+		return fmt.Sprintf("expected a value of kind %s, not %s", found[2], found[1])
+	}
+	return text
 }
 
 // override lets the environment and the flags count before the file.
