@@ -85,7 +85,7 @@ Exit codes: 0 done, 1 refused (the input or the state says no), 2 could not run.
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newUp(), newChat(), newSend(), newAsk(), newLog(), newDead(), newQuota(), newKeys(), newEnvelope(), newCheck(), newFmt(), newGen(), newImport(), newDigest(), newExplain(), newVersion())
+	root.AddCommand(newUp(), newChat(), newSend(), newAsk(), newLog(), newDead(), newQuota(), newKeys(), newEnvelope(), newCheck(), newFmt(), newGen(), newInit(), newImport(), newDigest(), newExplain(), newVersion())
 	return root
 }
 
