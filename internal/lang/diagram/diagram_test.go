@@ -134,6 +134,31 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// Where roles are known, each message is sent by a role that sends it.
+func TestWhoSends(t *testing.T) {
+	checked := 0
+	for name, p := range protocols(t) {
+		ways, g := Ways(p), States(p)
+		if ways.Sides {
+			continue
+		}
+		for _, panel := range ways.Panels() {
+			for _, s := range panel.Steps {
+				i := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.Kind == Message && n.Name == s.Message })
+				if i < 0 {
+					continue
+				}
+				if checked++; !slices.Contains(g.Nodes[i].Senders, panel.Parties[s.From]) {
+					t.Errorf("%s: %s is sent by %s", name, s.Message, panel.Parties[s.From])
+				}
+			}
+		}
+	}
+	if checked < 30 {
+		t.Errorf("only %d messages have senders", checked)
+	}
+}
+
 // The ways of any protocol keep to its rules.
 func TestWaysAreAllowed(t *testing.T) {
 	for seed := range uint64(400) {

@@ -114,6 +114,9 @@ func legible(g *Graph, l *layout) error {
 		if !inside(b) {
 			return fmt.Errorf("%q is not on the page", g.Nodes[i].Name)
 		}
+		if name := brief(g.Nodes[i].Name, nameChars); b.w < float64(columns(name))*nameChar+20 && name != "" {
+			return fmt.Errorf("%q does not fit its box", name)
+		}
 		for k := range i {
 			if b.overlaps(l.boxes[k]) {
 				return fmt.Errorf("%q lies on %q", g.Nodes[i].Name, g.Nodes[k].Name)
@@ -129,6 +132,9 @@ func legible(g *Graph, l *layout) error {
 			return fmt.Errorf("the label %q is lost", e.Label)
 		}
 		if len(r.lines) > 0 {
+			if r.label.h < labelLine*float64(len(r.lines)) || r.label.w < labelWidth(r.lines) {
+				return fmt.Errorf("the label %q has not the room that it needs", e.Label)
+			}
 			if !inside(r.label) {
 				return fmt.Errorf("the label %q is not on the page", e.Label)
 			}
