@@ -18,8 +18,14 @@ import (
 // role what an agent in it must handle and how others speak to it. The second is
 // for machines: codecs and manifests.
 func emitGo(plan *Plan, found *problems) []File {
-	g := &goEmitter{plan: plan, found: found, imports: make(map[string]bool), names: make(map[*Decl]string), taken: make(map[string]bool)}
+	g := &goEmitter{
+		plan: plan, found: found, imports: make(map[string]bool), names: make(map[*Decl]string), taken: make(map[string]bool),
+		replyNames: make(map[*spec.Rule]string), enums: make(map[*Decl][]string), prefixes: make(map[*Protocol]string),
+	}
 	g.printer.unit = "\t"
+	for _, p := range plan.Protocols {
+		g.reserve(p)
+	}
 	for _, d := range plan.Decls {
 		g.names[d] = g.unique(goIdentifier(d.Name))
 		if u, ok := d.Type.(*spec.Union); ok {
@@ -78,12 +84,33 @@ type goEmitter struct {
 	taken   map[string]bool
 	limits  []string // variables for limits, in order of use
 
+	prefixes   map[*Protocol]string
+	replyNames map[*spec.Rule]string
+	enums      map[*Decl][]string // names of constants
+
 	ownError bool // the library's error is a variant of a union here, so it is declared again
 }
 
 const parleyModule = "github.com/parley-agents/parley"
 
 func (g *goEmitter) use(imp string) { g.imports[imp] = true }
+
+// reserve claims the names by which every protocol is known, before messages can
+// have them.
+func (g *goEmitter) reserve(p *Protocol) {
+	prefix, constants := "", "Protocol"
+	if p.Prefix != "" {
+		prefix = goIdentifier(p.Prefix)
+		constants = prefix
+	}
+	g.prefixes[p] = prefix
+	for _, name := range []string{prefix + "Rules", constants + "Name", constants + "Version", constants + "Digest"} {
+		g.taken[name] = true
+	}
+	for _, r := range p.Spec.Roles {
+		g.taken[g.roleConst(p, r.Name)] = true
+	}
+}
 
 // unique claims a name of the Go package.
 func (g *goEmitter) unique(name string) string {
@@ -222,6 +249,9 @@ func (g *goEmitter) checkDecl(d *Decl) {
 		for i := range t.Fields {
 			f := &t.Fields[i]
 			at, _ := d.field(g.plan.file, f)
+			if f.Name == "-" || strings.ContainsAny(f.Name, ",\"\\'`") || f.Name != strings.ToValidUTF8(f.Name, "") {
+				g.refuse(at, "give it another name", "the name %q of a field has no form in the tags of Go", f.Name)
+			}
 			if len(f.Keywords) > 0 {
 				g.refuse(at, "", "the schema of field '%s' has keywords that no Go type can say", f.Name)
 			}

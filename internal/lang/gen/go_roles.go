@@ -18,16 +18,15 @@ func (g *goEmitter) speaks(p *Protocol) bool {
 
 // roleConst is the name of the constant for a role.
 func (g *goEmitter) roleConst(p *Protocol, role string) string {
-	return p.Prefix + "Role" + goIdentifier(role)
+	return g.prefixes[p] + "Role" + goIdentifier(role)
 }
 
 // protocol writes the constants and the rules of a protocol.
 func (g *goEmitter) protocol(p *Protocol) {
 	s := p.Spec
-	prefix := "Protocol"
-	if p.Prefix != "" {
-		prefix = goIdentifier(p.Name)
-		p.Prefix = prefix
+	prefix := g.prefixes[p]
+	if prefix == "" {
+		prefix = "Protocol"
 	}
 	g.line("")
 	g.line("// The protocol %s.", p.ID())
@@ -67,7 +66,7 @@ func (g *goEmitter) manifests(p *Protocol) {
 				return
 			}
 			digest, _ := p.Spec.Digest(role)
-			name := p.Prefix
+			name := g.prefixes[p]
 			if role != "" {
 				name += goIdentifier(role)
 			} else if name == "" {
@@ -90,7 +89,7 @@ func rawString(s string) string {
 func (g *goEmitter) rules(p *Protocol) {
 	g.use(parleyModule + "/spec")
 	s := p.Spec
-	name := g.unique(p.Prefix + "Rules")
+	name := g.prefixes[p] + "Rules"
 	g.line("")
 	g.line("// %s returns %s as data, anew with each call.", name, s.Name)
 	g.block("func "+name+"() *spec.Protocol {", func() {
@@ -243,7 +242,15 @@ func (g *goEmitter) replyType(p *Protocol, rule *spec.Rule, replies []*Message) 
 	case len(replies) == 1 && !rule.MayRest:
 		return g.typ(replies[0].Body)
 	}
-	return g.typ(p.Spec.Message(rule.Message).Body) + "Reply"
+	if g.replyNames[rule] == "" {
+		message := g.typ(p.Spec.Message(rule.Message).Body)
+		name := message + "Reply"
+		if g.taken[name] { // a message is called so
+			name = message + "Answer"
+		}
+		g.replyNames[rule] = g.unique(name)
+	}
+	return g.replyNames[rule]
 }
 
 // replies writes the interfaces of replies.
@@ -258,10 +265,9 @@ func (g *goEmitter) replies(p *Protocol) {
 		}
 		all := g.repliesTo(p, rule, "")
 		name := g.replyType(p, rule, all)
-		if name == "" || !strings.HasSuffix(name, "Reply") || len(all) == 1 && !rule.MayRest || g.taken[name] {
+		if name == "" || name != g.replyNames[rule] {
 			continue
 		}
-		g.taken[name] = true
 		var types []string
 		for _, m := range all {
 			types = append(types, g.typ(m.Body))
@@ -298,10 +304,10 @@ func (g *goEmitter) role(p *Protocol, role string) {
 	if len(handled) == 0 {
 		return
 	}
-	title := p.Prefix + goIdentifier(role)
+	title := g.prefixes[p] + goIdentifier(role)
 	words := "in the role " + role + " of " + p.Spec.Name
 	if role == "" {
-		title, words = p.Prefix, "that speaks "+p.Spec.Name
+		title, words = g.prefixes[p], "that speaks "+p.Spec.Name
 	}
 	g.server(p, role, title, words, handled)
 	g.client(p, role, title, words, handled)
@@ -327,7 +333,7 @@ func (g *goEmitter) server(p *Protocol, role, title, words string, handled []*Me
 	g.line("")
 	g.comment("//", include+" makes an agent one "+words+". The role in opts is\nset; nil opts are the defaults.")
 	g.block(fmt.Sprintf("func %s(a *parley.Agent, s %s, opts *parley.Include) {", include, server), func() {
-		g.line("p := parley.NewProtocol(%sRules())", p.Prefix)
+		g.line("p := parley.NewProtocol(%sRules())", g.prefixes[p])
 		for _, m := range handled {
 			rule := p.Spec.Rule(m.Name)
 			function := "On"
@@ -380,9 +386,6 @@ func (g *goEmitter) client(p *Protocol, role, title, words string, handled []*Me
 			continue
 		}
 		out := g.replyType(p, rule, answers)
-		if len(answers) != len(g.repliesTo(p, rule, role)) && len(answers) > 1 {
-			out = in + "Reply"
-		}
 		g.line("// %s asks and waits for the answer; see parley.Ask.", in)
 		g.block(fmt.Sprintf("func (c %s) %s(ctx context.Context, m %s) (%s, error) {", client, in, in, out), func() {
 			g.line("return parley.Ask[%s](ctx, c.From, c.To, m)", out)

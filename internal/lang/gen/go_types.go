@@ -449,8 +449,10 @@ func structTag(name string, tags []string) string {
 
 // enumNames are the names of an enum's constants.
 func (g *goEmitter) enumNames(d *Decl) []string {
+	if known := g.enums[d]; known != nil {
+		return known
+	}
 	e := d.Type.(*spec.Enum)
-	taken := make(map[string]bool)
 	var names []string
 	for i, v := range e.Values {
 		word := string(v)
@@ -460,13 +462,9 @@ func (g *goEmitter) enumNames(d *Decl) []string {
 		if word == strings.ToUpper(word) {
 			word = strings.ToLower(word)
 		}
-		name := g.names[d] + strings.TrimPrefix(goIdentifier("x_"+word), "X")
-		for taken[name] {
-			name += "_"
-		}
-		taken[name] = true
-		names = append(names, name)
+		names = append(names, g.unique(g.names[d]+strings.TrimPrefix(goIdentifier("x_"+word), "X")))
 	}
+	g.enums[d] = names
 	return names
 }
 
