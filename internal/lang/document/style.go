@@ -39,7 +39,7 @@ tbody th{font-weight:600;white-space:nowrap}
 td.quiet{white-space:nowrap}
 figure{margin:0 0 1rem}
 figure svg{display:block}
-.wide>.parley-drawing{max-width:none}
+.wide>.parley-drawing{max-width:max(100%,36rem)}
 .ways{display:flex;flex-wrap:wrap;gap:1rem}
 .ways figure{margin:0;border:1px solid var(--rule);border-radius:8px;padding:.5rem .25rem 0;min-width:0;max-width:100%;overflow-x:auto}
 .ways figcaption{font-size:.875rem;font-weight:600;padding:.25rem 1rem 0;max-width:22rem;overflow-wrap:anywhere}
