@@ -33,9 +33,9 @@ func emitManifest(plan *Plan, found *problems) []File {
 				found.add("PAR5031", p.place(plan, "", ""), "", "there is no manifest: %v", err)
 				continue
 			}
-			name := p.Name
+			name := Pascal(p.Name) // a name in backticks may be any text, also a path
 			if len(roles) > 1 {
-				name += "." + role
+				name += "." + snake(role)
 			}
 			files = append(files, File{Path: name + ".manifest.json", Text: append(text, '\n')})
 		}

@@ -206,3 +206,21 @@ func TestManifests(t *testing.T) {
 		t.Errorf("%d manifests: too few to prove anything", written)
 	}
 }
+
+// A name that leads out of the folder is no path, for any target.
+func TestFilesStayInTheirFolder(t *testing.T) {
+	p := plan(t, "hostile.parley", []byte("protocol `../../x` version \"1.0.0\" { roles `../a`, `/b`\nmessage `../c`: inform { `../d`: String }\n"+
+		"dialogue { initiates [`../c`] by `../a`\n`../c` -> []\nterminates [`../c`]\nend_states [done] } }"))
+	written := 0
+	for _, target := range gen.Targets() {
+		for _, f := range emitted(t, target, p) {
+			if filepath.Base(f.Path) != f.Path || strings.HasPrefix(f.Path, ".") {
+				t.Errorf("%s: a file is %s", target, f.Path)
+			}
+			written++
+		}
+	}
+	if written < 5 {
+		t.Errorf("%d files: too few to prove anything", written)
+	}
+}
