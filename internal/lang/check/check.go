@@ -44,6 +44,7 @@ type Result struct {
 	Files       []*syntax.File // in the order of the sources
 	Protocols   []*Protocol    // of the sources, in their order
 	Types       []*Type        // declared in the sources outside protocols, in their order
+	Imported    []*Type        // declared in what the sources import, in the order it was found
 	Diagnostics diag.List      // in order
 }
 
@@ -106,6 +107,13 @@ func All(sources []Source, options Options) *Result {
 			result.Types = append(result.Types, d.export())
 		}
 		result.Protocols = append(result.Protocols, m.protocols...)
+	}
+	for _, m := range c.order {
+		if !slices.Contains(result.Files, m.file) {
+			for _, d := range m.top.inOrder {
+				result.Imported = append(result.Imported, d.export())
+			}
+		}
 	}
 	result.Diagnostics = c.found.Tidy()
 	return result
