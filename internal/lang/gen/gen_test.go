@@ -59,3 +59,27 @@ func TestTheGeneratedGoIsThatOfTheSources(t *testing.T) {
 		})
 	}
 }
+
+// What a source imports is generated with it, under the names it has there.
+func TestImportedTypesKeepTheirNames(t *testing.T) {
+	files := map[string]string{
+		"common.parley": "package acme.common version \"1.0.0\"\ntype Shape = Circle | Square\ntype Circle = { kind: \"circle\" }\ntype Square = { kind: \"square\" }\ntype Pair = Tuple<Int, String>",
+	}
+	text := []byte("import \"common.parley\" as c\ntype Picture = { shapes: List<c.Shape>, pair: c.Pair }")
+	result := check.File("shop.parley", text, check.Options{Load: func(name string) ([]byte, error) {
+		if text, ok := files[name]; ok {
+			return []byte(text), nil
+		}
+		return nil, os.ErrNotExist
+	}})
+	if len(result.Diagnostics) > 0 {
+		t.Fatal(result.Diagnostics)
+	}
+	var names []string
+	for _, d := range gen.NewPlan(result, 0, text).Decls {
+		names = append(names, d.Name)
+	}
+	if got, want := strings.Join(names, " "), "Picture Shape Pair Circle Square"; got != want {
+		t.Errorf("declarations %s, want %s", got, want)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"encoding/hex"
 	"go/token"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,10 +36,11 @@ type Plan struct {
 	Decls     []*Decl
 	Protocols []*Protocol
 
-	file  *syntax.File
-	pages *document.Source
-	names map[spec.Type]*Decl
-	taken map[string]bool
+	file     *syntax.File
+	pages    *document.Source
+	names    map[spec.Type]*Decl
+	taken    map[string]bool
+	declared map[spec.Type]string // what other files call their types
 }
 
 // A Decl is a type with a name: a record, an enum, a union, a tuple or a custom
@@ -88,7 +90,13 @@ func NewPlan(result *check.Result, index int, text []byte) *Plan {
 	sum := sha256.Sum256(text)
 	p := &Plan{
 		Source: path.Base(file.Name), Digest: "sha256:" + hex.EncodeToString(sum[:]), file: file, pages: document.From(result, index, text),
-		names: make(map[spec.Type]*Decl), taken: make(map[string]bool),
+		names: make(map[spec.Type]*Decl), taken: make(map[string]bool), declared: make(map[spec.Type]string),
+	}
+	for _, t := range slices.Concat(result.Types, result.Imported) {
+		switch t.Spec.(type) {
+		case *spec.Union, *spec.Tuple:
+			p.declared[t.Spec] = t.Name
+		}
 	}
 	p.Package = packageName(file)
 	types := ofFile(result.Types, file)
@@ -239,7 +247,7 @@ func (p *Plan) nested(t spec.Type, name string, at diag.Span, source *syntax.Rec
 	case *spec.Custom:
 		p.add(&Decl{Type: t, Doc: t.Doc, at: at}, Pascal(t.Name))
 	case *spec.Tuple:
-		p.add(&Decl{Type: t, at: at}, name)
+		p.add(&Decl{Type: t, at: at}, p.nameOr(t, name))
 	case *spec.List:
 		p.nested(t.Item, name, at, source)
 	case *spec.Map:
@@ -250,8 +258,16 @@ func (p *Plan) nested(t spec.Type, name string, at diag.Span, source *syntax.Rec
 			p.nested(inner, name, at, source)
 			return
 		}
-		p.add(&Decl{Type: t, at: at}, name)
+		p.add(&Decl{Type: t, at: at}, p.nameOr(t, name))
 	}
+}
+
+// nameOr is what another file calls a type, or the name of the place it stands in.
+func (p *Plan) nameOr(t spec.Type, place string) string {
+	if name := p.declared[t]; name != "" {
+		return Pascal(name)
+	}
+	return place
 }
 
 // OrNull returns the other variant of a union of one type and null.
