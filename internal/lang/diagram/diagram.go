@@ -281,7 +281,7 @@ func (b *builder) over(message string, from int, label string) {
 	for _, o := range special {
 		b.edge(from, b.end(o.State), Over, with("after "+strings.Join(o.After, ", ")), o.After...)
 	}
-	if b.allNamed(message, named) && len(special) > 0 {
+	if len(special) > 0 && b.allNamed(message, named) {
 		return
 	}
 	words := ""

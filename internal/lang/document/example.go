@@ -19,6 +19,7 @@ const (
 	maxExampleValues = 2000
 	maxExampleText   = 400
 	maxExampleItems  = 20
+	maxExampleDepth  = 10 // of named types in one another
 )
 
 // Example returns a value of a type as JSON text, indented: all fields are there,
@@ -86,7 +87,7 @@ func (x *exampler) value(t spec.Type, name string, nth int) (string, bool) {
 	case *spec.Custom:
 		return customExample(t.Body), true
 	case *spec.Record, *spec.Alias:
-		if x.open[t] {
+		if x.open[t] || len(x.open) >= maxExampleDepth {
 			return "", false
 		}
 		x.open[t] = true

@@ -47,7 +47,7 @@ func TestExamplesAreTaken(t *testing.T) {
 
 // Types of any shape have examples that the codec takes.
 func TestExamplesOfRandomTypes(t *testing.T) {
-	n, missing := 3000, 0
+	n, missing := 1000, 0
 	if os.Getenv("PARLEY_LONG") != "" {
 		n = 100_000
 	}
