@@ -108,4 +108,9 @@ type DeliveryError struct {
 	Text     string // what the other end said, or the failure of the connection
 }
 
-func (e *DeliveryError) Error() string { return string(e.Code) + ": " + e.Endpoint + ": " + e.Text }
+func (e *DeliveryError) Error() string {
+	if e.Endpoint == "" {
+		return string(e.Code) + ": " + e.Text
+	}
+	return string(e.Code) + ": " + e.Endpoint + ": " + e.Text
+}

@@ -39,10 +39,15 @@ const (
 // again while the Almanac cannot be reached; every registration is signed when it
 // is sent.
 func (c *Client) Announce(ctx context.Context, agents []Announcement, manifests [][]byte, log *slog.Logger) {
+	// What is under way when ctx ends may come to its end, else it might be heard
+	// after the farewell.
+	work, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(farewellTime, cut) })()
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
 		wait := announceEvery
-		if err := c.announceAll(ctx, agents, manifests); err != nil && ctx.Err() == nil {
+		if err := c.announceAll(work, agents, manifests); err != nil && ctx.Err() == nil {
 			pause = min(max(2*pause, firstPause), lastPause)
 			wait = pause/2 + rand.N(pause/2)
 			log.Warn("the almanac was not told about the agents", "error", err, "again_in", wait)
@@ -55,6 +60,11 @@ func (c *Client) Announce(ctx context.Context, agents []Announcement, manifests 
 		}
 	}
 	c.sayFarewell(context.WithoutCancel(ctx), agents, log)
+}
+
+// AnnounceOnce tells an Almanac about agents once.
+func (c *Client) AnnounceOnce(ctx context.Context, agents []Announcement) error {
+	return c.announceAll(ctx, agents, nil)
 }
 
 func (c *Client) announceAll(ctx context.Context, agents []Announcement, manifests [][]byte) error {

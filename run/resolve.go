@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/directory"
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 )
@@ -56,6 +57,10 @@ func (p *places) add(at Place) error {
 type Place struct {
 	Address identity.Address `json:"address"`
 	URL     string           `json:"url"`
+
+	// Almanac is told about the agents of the node, so that those there can
+	// answer; "" is none.
+	Almanac string `json:"almanac,omitempty"`
 }
 
 func (c *control) resolve(r *http.Request) (any, error) {
@@ -67,5 +72,8 @@ func (c *control) resolve(r *http.Request) (any, error) {
 	if err := json.Unmarshal(body, &at); err != nil {
 		return nil, fault.Errorf(fault.Malformed, "", "%w", err)
 	}
-	return at, c.places.add(at)
+	if err := c.places.add(at); err != nil || at.Almanac == "" {
+		return at, err
+	}
+	return at, directory.NewClient(at.Almanac).AnnounceOnce(r.Context(), announcements(c.node, c.agents))
 }

@@ -105,7 +105,8 @@ func findPeer(ctx context.Context, node *nodeClient, agents []parley.AgentInfo, 
 		if err != nil {
 			return "", err
 		}
-		return at.address, node.call(ctx, "POST", "resolve", run.Place{Address: at.address, URL: at.endpoint()}, &run.Place{})
+		known := run.Place{Address: at.address, URL: at.endpoint(), Almanac: at.almanac(ctx)}
+		return at.address, node.call(ctx, "POST", "resolve", known, &run.Place{})
 	}
 	for _, a := range agents {
 		if a.Address != own && (whom == "" || whom == a.Name) {

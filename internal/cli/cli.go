@@ -117,11 +117,36 @@ func readInput(cmd *cobra.Command, path string) ([]byte, error) {
 		defer file.Close()
 		in = file
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	data, err := readAll(cmd, in)
 	if err == nil && len(data) > maxInput {
 		err = fault.Errorf(fault.TooLarge, path, "over %d bytes", maxInput)
 	}
 	return data, err
+}
+
+// readAll reads to the end, or until the command is interrupted: a read of a
+// terminal or a pipe cannot be ended, so it is left behind.
+func readAll(cmd *cobra.Command, in io.Reader) ([]byte, error) {
+	if file, ok := in.(*os.File); ok && file == os.Stdin {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "reading from the terminal; Ctrl-D ends")
+		}
+	}
+	type result struct {
+		data []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+		read <- result{data, err}
+	}()
+	select {
+	case r := <-read:
+		return r.data, r.err
+	case <-cmd.Context().Done():
+		return nil, errors.New("interrupted")
+	}
 }
 
 // pathOrStdin is the command's one argument, or standard input without it.

@@ -191,6 +191,9 @@ func (o *upOptions) model() (*llm.Model, error) {
 	if config.BaseURL == "" {
 		config.BaseURL = o.Model.BaseURL
 	}
+	if o.Model.Name != "" && o.Model.Name != "offline" && config.BaseURL == "" && config.APIKey.Empty() {
+		return nil, fault.Errorf(fault.Malformed, "model", "no server is known for %q: set OPENAI_API_KEY or OPENAI_BASE_URL, or use the model offline", o.Model.Name)
+	}
 	if o.Model.MaxTokens > 0 && os.Getenv("MAX_TOKENS") == "" {
 		config.MaxTokens = o.Model.MaxTokens
 	}
