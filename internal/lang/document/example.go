@@ -335,27 +335,29 @@ func numberExample(l *spec.Limits, whole bool, from *big.Rat, nth int) (string, 
 	} else if high != nil && high.Cmp(from) < 0 {
 		from = high
 	}
-	tries := []*big.Rat{from}
-	if l.MultipleOf == "" && low != nil && high != nil {
-		tries = append(tries, new(big.Rat).Quo(new(big.Rat).Add(low, high), big.NewRat(2, 1)))
+	var seen []string
+	fits := func(n *big.Rat) bool {
+		text, exact := decimal(n)
+		if !exact || whole && !n.IsInt() || !allows(l, n) || slices.Contains(seen, text) {
+			return false
+		}
+		seen = append(seen, text)
+		return len(seen) > nth
+	}
+	if fits(from) {
+		return seen[nth], true
+	}
+	if l.MultipleOf == "" && low != nil && high != nil && fits(new(big.Rat).Quo(new(big.Rat).Add(low, high), big.NewRat(2, 1))) {
+		return seen[nth], true
 	}
 	start := new(big.Rat).SetInt(new(big.Int).Div(new(big.Rat).Quo(from, step).Num(), new(big.Rat).Quo(from, step).Denom()))
 	for k := int64(-1); k < 200; k++ {
 		for _, sign := range []int64{1, -1} {
 			n := new(big.Rat).Add(start, big.NewRat(sign*k, 1))
-			tries = append(tries, n.Mul(n, step))
+			if fits(n.Mul(n, step)) {
+				return seen[nth], true
+			}
 		}
-	}
-	var seen []string
-	for _, n := range tries {
-		text, exact := decimal(n)
-		if !exact || whole && !n.IsInt() || !allows(l, n) || slices.Contains(seen, text) {
-			continue
-		}
-		if len(seen) == nth {
-			return text, true
-		}
-		seen = append(seen, text)
 	}
 	return "", false
 }
