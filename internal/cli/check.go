@@ -70,5 +70,5 @@ func findSources(cmd *cobra.Command, args []string, name string) ([]project.Sour
 	if len(args) == 0 {
 		args = []string{"-"}
 	}
-	return project.Find(args, &project.Input{Reader: cmd.InOrStdin(), Name: name})
+	return project.Find(args, &project.Input{Reader: input(cmd), Name: name})
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/parley-agents/parley/fault"
 )
@@ -108,8 +109,10 @@ const maxInput = 8 << 20
 
 // readInput reads a file, or standard input for "-".
 func readInput(cmd *cobra.Command, path string) ([]byte, error) {
-	in := cmd.InOrStdin()
-	if path != "-" {
+	var in io.Reader
+	if path == "-" {
+		in = input(cmd)
+	} else {
 		file, err := os.Open(path)
 		if err != nil {
 			return nil, err
@@ -117,36 +120,48 @@ func readInput(cmd *cobra.Command, path string) ([]byte, error) {
 		defer file.Close()
 		in = file
 	}
-	data, err := readAll(cmd, in)
+	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	if err == nil && len(data) > maxInput {
 		err = fault.Errorf(fault.TooLarge, path, "over %d bytes", maxInput)
 	}
 	return data, err
 }
 
-// readAll reads to the end, or until the command is interrupted: a read of a
-// terminal or a pipe cannot be ended, so it is left behind.
-func readAll(cmd *cobra.Command, in io.Reader) ([]byte, error) {
-	if file, ok := in.(*os.File); ok && file == os.Stdin {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "reading from the terminal; Ctrl-D ends")
-		}
+// input is standard input that an interrupt ends. A read of a terminal or a pipe
+// cannot be ended, so it is left behind.
+func input(cmd *cobra.Command) io.Reader { return &interruptible{cmd: cmd} }
+
+type interruptible struct {
+	cmd     *cobra.Command
+	started bool
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	in := r.cmd.InOrStdin()
+	if !r.started && isTerminal(in) {
+		fmt.Fprintln(r.cmd.ErrOrStderr(), "reading from the terminal; Ctrl-D ends")
 	}
+	r.started = true
 	type result struct {
-		data []byte
-		err  error
+		n   int
+		err error
 	}
-	read := make(chan result, 1)
+	buffer, read := make([]byte, len(p)), make(chan result, 1)
 	go func() {
-		data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
-		read <- result{data, err}
+		n, err := in.Read(buffer)
+		read <- result{n, err}
 	}()
 	select {
-	case r := <-read:
-		return r.data, r.err
-	case <-cmd.Context().Done():
-		return nil, errors.New("interrupted")
+	case done := <-read:
+		return copy(p, buffer[:done.n]), done.err
+	case <-r.cmd.Context().Done():
+		return 0, errors.New("interrupted")
 	}
+}
+
+func isTerminal(in io.Reader) bool {
+	file, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // pathOrStdin is the command's one argument, or standard input without it.
