@@ -92,6 +92,7 @@ type section struct {
 	ways     *diagram.Sequence
 	names    glossary
 	listed   map[spec.Type]bool // the types that have an entry
+	custom   bool               // some type is custom
 	large    bool               // to make its digests would take too long
 }
 
@@ -185,6 +186,10 @@ func (s *Source) section(p *check.Protocol, several bool) *section {
 	for _, t := range declared {
 		sec.names.add(t.Spec, t.Name)
 	}
+	seenParts := make(map[spec.Type]bool)
+	for i := range p.Spec.Messages {
+		sec.custom = hasCustom(seenParts, p.Spec.Messages[i].Body) || sec.custom
+	}
 	for i := range p.Spec.Messages {
 		sec.messages = append(sec.messages, sec.message(&p.Spec.Messages[i]))
 	}
@@ -251,7 +256,7 @@ func (s *section) message(m *spec.Message) message {
 	}
 	out.doc = once(out.doc)
 	out.example = string(Example(m.Body))
-	out.custom = hasCustom(m.Body)
+	out.custom = s.custom && hasCustom(make(map[spec.Type]bool), m.Body)
 	if !s.large {
 		out.digest, _ = spec.Digest(m.Body)
 	}
@@ -371,8 +376,10 @@ func parts(t spec.Type) []spec.Type {
 	return nil
 }
 
-func hasCustom(t spec.Type) bool {
-	found, seen := false, make(map[spec.Type]bool)
+// hasCustom reports whether a type has custom parts. What was seen before is not
+// looked at again.
+func hasCustom(seen map[spec.Type]bool, t spec.Type) bool {
+	found := false
 	walk(t, func(t spec.Type) bool {
 		_, custom := t.(*spec.Custom)
 		found = found || custom
