@@ -1,10 +1,9 @@
 package document
 
 import (
-	"strconv"
 	"strings"
 
-	"github.com/parley-agents/parley/internal/lang/syntax"
+	"github.com/parley-agents/parley/internal/lang/check"
 	"github.com/parley-agents/parley/spec"
 )
 
@@ -49,7 +48,7 @@ func (g glossary) parts(t spec.Type, limited bool) []span {
 	var all []span
 	text := func(s string) { all = append(all, span{text: s}) }
 	limits := func(l *spec.Limits, format string) {
-		if list := limitWords(l, format); limited && len(list) > 0 {
+		if list := check.Constraints(l, format); limited && len(list) > 0 {
 			text("(" + strings.Join(list, ", ") + ")")
 		}
 	}
@@ -102,47 +101,13 @@ func (g glossary) parts(t spec.Type, limited bool) []span {
 	return all
 }
 
-// limitWords writes limits as a source does.
-func limitWords(l *spec.Limits, format string) []string {
-	var all []string
-	add := func(name, value string) {
-		if value != "" {
-			all = append(all, name+": "+value)
-		}
-	}
-	number := func(n *int) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.Itoa(*n)
-	}
-	text := func(s string) string {
-		if s == "" {
-			return ""
-		}
-		return syntax.Quote(s)
-	}
-	add("minLength", number(l.MinLength))
-	add("maxLength", number(l.MaxLength))
-	add("pattern", text(l.Pattern))
-	add("format", text(format))
-	add("min", string(l.Min))
-	add("max", string(l.Max))
-	add("above", string(l.Above))
-	add("below", string(l.Below))
-	add("multipleOf", string(l.MultipleOf))
-	add("minItems", number(l.MinItems))
-	add("maxItems", number(l.MaxItems))
-	return all
-}
-
 // ownLimits are those of the type itself.
 func ownLimits(t spec.Type) []string {
 	switch t := t.(type) {
 	case *spec.Scalar:
-		return limitWords(&t.Limits, t.Format)
+		return check.Constraints(&t.Limits, t.Format)
 	case *spec.List:
-		return limitWords(&t.Limits, "")
+		return check.Constraints(&t.Limits, "")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/parley-agents/parley/internal/lang/check"
 	"github.com/parley-agents/parley/internal/lang/syntax"
 	"github.com/parley-agents/parley/spec"
 )
@@ -253,35 +254,7 @@ func (d *declarations) union(variants []spec.Type) string {
 
 // limits writes what narrows a type.
 func limits(l *spec.Limits, format string) string {
-	var args []string
-	add := func(name, value string) {
-		if value != "" {
-			args = append(args, name+": "+value)
-		}
-	}
-	number := func(n *int) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.Itoa(*n)
-	}
-	text := func(s string) string {
-		if s == "" {
-			return ""
-		}
-		return syntax.Quote(s)
-	}
-	add("minLength", number(l.MinLength))
-	add("maxLength", number(l.MaxLength))
-	add("pattern", text(l.Pattern))
-	add("format", text(format))
-	add("min", string(l.Min))
-	add("max", string(l.Max))
-	add("above", string(l.Above))
-	add("below", string(l.Below))
-	add("multipleOf", string(l.MultipleOf))
-	add("minItems", number(l.MinItems))
-	add("maxItems", number(l.MaxItems))
+	args := check.Constraints(l, format)
 	if len(args) == 0 {
 		return ""
 	}
