@@ -135,7 +135,9 @@ func (n *Node) expire(ctx context.Context, due DueDialogue) error {
 				From: peer, To: due.Agent, Session: session, Schema: timeoutSchema, Payload: payload, Proof: ByChannel,
 			}}
 			b.Inbox = append(b.Inbox, e)
-			b.Log = append(b.Log, record(due.Agent, t.Kind.String(), t.ID, e.Message, t.Message+" "+t.Outcome))
+			line := record(due.Agent, t.Kind.String(), t.ID, e.Message, strings.TrimSpace(t.Message+" "+t.Outcome))
+			line.Message.Payload = nil
+			b.Log = append(b.Log, line)
 		}
 	}
 	c.changed = true

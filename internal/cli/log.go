@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/store/sqlite"
 )
@@ -85,7 +89,11 @@ func withStore(data string, use func(parley.Store) error) error {
 	if err != nil {
 		return err
 	}
-	store, err := sqlite.Open(filepath.Join(folder, "parley.db"), nil)
+	file := filepath.Join(folder, "parley.db")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.NotFound, "data", "nothing is stored in %s: is it the right folder?", folder)
+	}
+	store, err := sqlite.Open(file, nil)
 	if err != nil {
 		return err
 	}
