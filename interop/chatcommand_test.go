@@ -72,4 +72,14 @@ func TestParleyChatWithAPythonAgent(t *testing.T) {
 	}
 	// The Python agent has heard what the person said, and that it was heard.
 	peer.wait("an acknowledgement", func(e event) bool { return e.Event == "ack" })
+
+	// So does one that knows chat only as the example prints it.
+	older := startPeer(t, "ai_agent.py", url, "AGENT_SEED=older agent of parley chat")
+	address = older.started().Address
+	waitRegistered(t, url, address)
+	code, stdout, stderr = parleyCommand(t, "", "chat", string(address), "--once", "hello", "--data", data)
+	if code != 0 || strings.TrimSpace(stdout) == "" {
+		t.Errorf("the older agent: exit %d\n%s%s", code, stdout, stderr)
+	}
+	older.wait("an acknowledgement", func(e event) bool { return e.Event == "ack" })
 }

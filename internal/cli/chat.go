@@ -109,12 +109,15 @@ func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*t
 		if len(records) == 0 {
 			return nil, "", fault.Errorf(fault.NotFound, "session", "nothing was said in it by %s: name the agent to talk with", f.key)
 		}
-		if records[0].Message.From == own {
-			return speaker, records[0].Message.To, nil
+		peer := records[0].Message.From
+		if peer == own {
+			peer = records[0].Message.To
 		}
-		return speaker, records[0].Message.From, nil
+		speaker.Printed = node.knowsAsPrinted(ctx, peer)
+		return speaker, peer, nil
 	}
 	peer, err := findPeer(ctx, node, agents, own, whom)
+	speaker.Printed = err == nil && node.knowsAsPrinted(ctx, peer)
 	return speaker, peer, err
 }
 

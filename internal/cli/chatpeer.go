@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,6 +178,18 @@ func (p place) almanac(ctx context.Context) string {
 		return ""
 	}
 	return almanac
+}
+
+// knowsAsPrinted reports whether an agent that has registered with the node speaks
+// chat only as the uAgents example prints it.
+func (c *nodeClient) knowsAsPrinted(ctx context.Context, agent identity.Address) bool {
+	status, text, err := get(ctx, c.control.URL+directory.Prefix+"agents/"+string(agent))
+	var entry struct{ Protocols []string }
+	if err != nil || status != http.StatusOK || json.Unmarshal(text, &entry) != nil {
+		return false
+	}
+	speaks := func(digest string) bool { return slices.Contains(entry.Protocols, digest) }
+	return speaks(chat.PrintedManifestDigest) && !speaks(chat.AgentManifestDigest) && !speaks(chat.MendedManifestDigest)
 }
 
 func isListed(ctx context.Context, almanac string, agent identity.Address) bool {

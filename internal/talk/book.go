@@ -178,20 +178,20 @@ func (b *Book) Apply(r parley.LogRecord) []Event {
 	if outward {
 		peer = r.Message.To
 	}
-	known := r.Message.Schema == messageSchema() || r.Message.Schema == ackSchema() || r.Message.Schema == errorSchema
+	known := isMessage(r.Message.Schema) || r.Message.Schema == ackSchema() || r.Message.Schema == errorSchema
 	if !known {
 		return nil
 	}
 	c := b.Find(r.Message.Session)
 	if c == nil {
-		if r.Message.Schema != messageSchema() {
+		if !isMessage(r.Message.Schema) {
 			return nil // about what is not, or no longer, in the book
 		}
 		c = b.Open(r.Message.Session, peer)
 	}
 	event := Event{Time: r.Time.UTC(), Session: c.Session, Peer: peer}
 	switch {
-	case outward && r.Event == "sent" && r.Message.Schema == messageSchema():
+	case outward && r.Event == "sent" && isMessage(r.Message.Schema):
 		return c.said(r, event)
 	case outward:
 		return c.outcome(r, event)

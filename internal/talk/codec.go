@@ -41,7 +41,14 @@ var (
 )
 
 func messageSchema() string { return messages().schema }
-func ackSchema() string     { return acks().schema }
+
+// isMessage knows a message also as the uAgents example prints it: the text of it
+// is the same.
+func isMessage(schema string) bool {
+	return schema == messageSchema() || schema == chat.PrintedMessageDigest
+}
+
+func ackSchema() string { return acks().schema }
 
 func readMessage(payload []byte) (m chat.ChatMessage, err error) {
 	if payload, err = chat.Mend(payload); err != nil {

@@ -23,17 +23,21 @@ type Speaker struct {
 	Node   Node
 	Own    identity.Address // who speaks
 	Stream bool             // ask for answers in pieces
+
+	// Printed speaks as the uAgents example prints the protocol. Agents made from
+	// it expect text and nothing else.
+	Printed bool
 }
 
 // Say says a text. first says that the session begins with it. The reply has the
 // ID in the log and whether the peer has it already, if it took it within wait.
 func (s *Speaker) Say(ctx context.Context, c *Conversation, text string, first bool, wait time.Duration) (run.Reply, error) {
 	var contents []chat.Content
-	if first {
+	if first && !s.Printed {
 		contents = append(contents, chat.StartSessionContent{})
 	}
 	contents = append(contents, chat.TextContent{Text: text})
-	if s.Stream {
+	if s.Stream && !s.Printed {
 		contents = append(contents, chat.MetadataContent{Metadata: map[string]string{"stream": "true"}})
 	}
 	return s.send(ctx, c, wait, contents...)
@@ -47,6 +51,9 @@ func (s *Speaker) Interrupt(ctx context.Context, c *Conversation, stream uuid.UU
 
 // End ends a session. The peer is told within wait, or later.
 func (s *Speaker) End(ctx context.Context, c *Conversation, wait time.Duration) error {
+	if s.Printed {
+		return nil
+	}
 	_, err := s.send(ctx, c, wait, chat.EndSessionContent{})
 	return err
 }
@@ -57,8 +64,12 @@ func (s *Speaker) send(ctx context.Context, c *Conversation, wait time.Duration,
 	if err != nil {
 		return run.Reply{}, err
 	}
+	schema := messageSchema()
+	if s.Printed {
+		schema = chat.PrintedMessageDigest
+	}
 	return s.Node.Send(ctx, run.Request{
-		From: string(s.Own), To: c.Peer, Session: c.Session, Schema: messageSchema(), Payload: payload, Timeout: wait,
+		From: string(s.Own), To: c.Peer, Session: c.Session, Schema: schema, Payload: payload, Timeout: wait,
 	})
 }
 

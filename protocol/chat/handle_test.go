@@ -357,6 +357,11 @@ func TestTheOlderVersionsAreSpoken(t *testing.T) {
 	if len(variants) != 3 {
 		t.Fatalf("%d variants are recorded, want 3", len(variants))
 	}
+	for name, want := range map[string]string{"as printed": chat.PrintedManifestDigest, "with end-stream, no replies": chat.MendedManifestDigest, "core 0.3.0": chat.AgentManifestDigest} {
+		if got := variants[name]["digest"]; got != want {
+			t.Errorf("%s is recorded as %v, and written down as %s", name, got, want)
+		}
+	}
 	for name, v := range variants {
 		if digest, _ := v["digest"].(string); !slices.Contains(info.Protocols, digest) {
 			t.Errorf("the protocol %q, %s, is not among %v", name, digest, info.Protocols)

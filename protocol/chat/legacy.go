@@ -13,6 +13,14 @@ import (
 // around, so the same handler serves them, and answers in the model that the
 // partner used.
 
+// The digests of the older versions: of the message as printed, and of the two
+// protocols.
+const (
+	PrintedMessageDigest  = "model:3d36cd468c2b2f67cd032f39e75c40d4bf474b4d9e2eb7bde27296c337ad96d9"
+	PrintedManifestDigest = "proto:ad1e2cfc0405e88e1a0f8c30a472f26916b0f5ba6c94b1d6d1c06e5ca3d98d93"
+	MendedManifestDigest  = "proto:82e68ddc1afffdeb54166919c8c39372ad78d5a0bd88d496e6c4faa457c7627f"
+)
+
 // printedMessage is a ChatMessage as printed.
 type printedMessage struct {
 	_         struct{}         `parley:"name=ChatMessage"`
