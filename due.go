@@ -95,7 +95,11 @@ func (n *Node) keepTime(ctx context.Context) {
 		}
 		n.clock.set(time.Time{})
 		first, err := n.opts.Store.Due(ctx, far, 1)
-		if err == nil && len(first) > 0 {
+		if err != nil {
+			sleep(ctx, time.Second)
+			continue
+		}
+		if len(first) > 0 {
 			n.clock.note(first[0].Next)
 		}
 		n.clock.wait(ctx)
