@@ -497,3 +497,9 @@ func TestU16StartUpWaitsForNobody(t *testing.T) {
 		t.Errorf("start-up took %s", took)
 	}
 }
+
+func TestTheDigestOfErrorsIsWhatTheTypeGives(t *testing.T) {
+	if got := digestOf[parley.ErrorMessage](t); got != parley.ErrorMessageDigest {
+		t.Errorf("the digest of ErrorMessage is %s, and written down as %s", got, parley.ErrorMessageDigest)
+	}
+}

@@ -16,6 +16,9 @@ type ErrorMessage struct {
 	Error string   `json:"error"`
 }
 
+// ErrorMessageDigest is the model digest of [ErrorMessage], known to every agent.
+const ErrorMessageDigest = "model:94cb082f79871c5e80a20637f935d233f0ce11a135d5a3a3c6071e81102a84d5"
+
 // A model is a Go type as a message: its record, its digest and its codecs.
 type model struct {
 	typ         reflect.Type

@@ -13,24 +13,8 @@ import (
 	"github.com/parley-agents/parley/internal/lang/diag"
 )
 
-// diagnosticJSON is a finding for scripts.
-type diagnosticJSON struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Code     string `json:"code"`
-	Severity string `json:"severity"`
-	Message  string `json:"message"`
-	Hint     string `json:"hint"`
-}
-
-func diagnosticsJSON(found diag.List) []diagnosticJSON {
-	list := []diagnosticJSON{}
-	for _, d := range found {
-		list = append(list, diagnosticJSON{d.Span.File, d.Span.Start.Line, d.Span.Start.Column, d.Code, d.Severity.String(), d.Message, d.Hint})
-	}
-	return list
-}
+// diagnosticsJSON are findings for scripts: a list, also if there are none.
+func diagnosticsJSON(found diag.List) diag.List { return append(diag.List{}, found...) }
 
 // findings prints diagnostics: one line each for programs, and for people on a
 // terminal in colour and with the line of the source.

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/run"
@@ -102,6 +104,12 @@ time is up: then the message is stored and the node keeps trying.`,
   parley send agent1q… note.json --manifest notes.json --model Note`,
 		Args: cobra.RangeArgs(1, 2),
 	}
+	speak(cmd, "send", func(w io.Writer, reply *run.Reply) { fmt.Fprintf(w, "%s %s\n", reply.State, reply.ID) })
+	return cmd
+}
+
+// speak lets a command hand a message to a running node and print what comes of it.
+func speak(cmd *cobra.Command, call string, print func(io.Writer, *run.Reply)) {
 	var f messageFlags
 	f.add(cmd)
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
@@ -111,17 +119,19 @@ time is up: then the message is stored and the node keeps trying.`,
 			return err
 		}
 		var reply run.Reply
-		if err := through(cmd.Context(), *data, "POST", "send", request, &reply); err != nil {
+		if err := through(cmd.Context(), *data, "POST", call, request, &reply); err != nil {
 			return err
 		}
 		if *asJSON {
 			printJSON(cmd.OutOrStdout(), reply)
-			return nil
+		} else {
+			print(cmd.OutOrStdout(), &reply)
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", reply.State, reply.ID)
-		return err
+		if reply.Schema == parley.ErrorMessageDigest {
+			return errReported
+		}
+		return nil
 	}
-	return cmd
 }
 
 func newAsk() *cobra.Command {
@@ -133,33 +143,9 @@ node, wait for the reply and print its JSON.`,
 		Example: `  echo '{"name": "Ada"}' | parley ask agent1q… --schema model:29f7… --data data`,
 		Args:    cobra.RangeArgs(1, 2),
 	}
-	var f messageFlags
-	f.add(cmd)
-	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		request, err := f.request(cmd, args)
-		if err != nil {
-			return err
-		}
-		var reply run.Reply
-		if err := through(cmd.Context(), *data, "POST", "ask", request, &reply); err != nil {
-			return err
-		}
-		if *asJSON {
-			printJSON(cmd.OutOrStdout(), reply)
-		} else {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", reply.Payload)
-		}
-		if reply.Schema == errorMessageDigest {
-			return errReported
-		}
-		return nil
-	}
+	speak(cmd, "ask", func(w io.Writer, reply *run.Reply) { fmt.Fprintf(w, "%s\n", reply.Payload) })
 	return cmd
 }
-
-// errorMessageDigest is the model digest of ErrorMessage, known to every agent.
-const errorMessageDigest = "model:94cb082f79871c5e80a20637f935d233f0ce11a135d5a3a3c6071e81102a84d5"
 
 // isNotRunning tells "no node runs" from other failures.
 func isNotRunning(err error) bool {

@@ -178,7 +178,7 @@ func (b *Book) Apply(r parley.LogRecord) []Event {
 	if outward {
 		peer = r.Message.To
 	}
-	known := isMessage(r.Message.Schema) || r.Message.Schema == ackSchema() || r.Message.Schema == errorSchema
+	known := isMessage(r.Message.Schema) || r.Message.Schema == ackSchema() || r.Message.Schema == parley.ErrorMessageDigest
 	if !known {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (c *Conversation) received(r parley.LogRecord, event Event) []Event {
 			e.state, e.Reason = Acknowledged, ""
 		}
 		return []Event{event}
-	case errorSchema:
+	case parley.ErrorMessageDigest:
 		var report struct {
 			Error string `json:"error"`
 		}

@@ -11,9 +11,6 @@ import (
 // What is read here was taken over by chat.NewPerson, so it is read in the same
 // generous way.
 
-// errorSchema is the model digest of ErrorMessage, known to every agent.
-const errorSchema = "model:94cb082f79871c5e80a20637f935d233f0ce11a135d5a3a3c6071e81102a84d5"
-
 // A kind is one of the models of the protocol.
 type kind struct {
 	schema string

@@ -368,3 +368,37 @@ func TestTheOlderVersionsAreSpoken(t *testing.T) {
 		}
 	}
 }
+
+// An agent knows with whom it talks, says goodbye, and can list its sessions, the
+// latest first.
+func TestAnAgentListsItsSessions(t *testing.T) {
+	bob, alice := newAgent(t, "bob"), newFriend(t, "alice")
+	listed := make(chan []chat.Session, 10)
+	chat.Handle(bob, func(ctx context.Context, c *chat.Turn) error {
+		if c.Partner() != alice.Address() {
+			t.Errorf("the partner is %s, want alice", c.Partner())
+		}
+		if c.Text() == "bye" {
+			return c.End()
+		}
+		all, err := chat.Sessions(ctx, c.Turn, 2)
+		listed <- all
+		return err
+	}, nil)
+	host(t, memory.New(), bob, alice.Agent)
+	first, second, third := uuid.NewString(), uuid.NewString(), uuid.NewString()
+
+	alice.say(t, first, bob, text("bye"))
+	goodbye := within(t, "the goodbye", alice.heard)
+	if _, ends := goodbye.Content[0].(chat.EndSessionContent); !ends || len(goodbye.Content) != 1 {
+		t.Errorf("End says %+v", goodbye)
+	}
+	alice.say(t, second, bob, text("list"))
+	within(t, "a list", listed)
+	alice.say(t, third, bob, text("list"))
+
+	all := within(t, "the last list", listed) // what the turn itself has heard is not committed yet
+	if len(all) != 2 || all[0].ID != second || all[1].ID != first || !all[1].Ended || all[0].Ended || all[0].Partner != alice.Address() {
+		t.Errorf("the sessions are %+v", all)
+	}
+}

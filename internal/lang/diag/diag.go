@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -157,7 +158,10 @@ func (l List) String() string {
 // MarshalJSON writes a diagnostic for other programs: file, line, column, code,
 // severity, message and hint.
 func (d Diagnostic) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // <stdin> is the name of a file; who embeds it in a page escapes it
+	err := encoder.Encode(struct {
 		File     string `json:"file"`
 		Line     int    `json:"line"`
 		Column   int    `json:"column"`
@@ -166,4 +170,5 @@ func (d Diagnostic) MarshalJSON() ([]byte, error) {
 		Message  string `json:"message"`
 		Hint     string `json:"hint"`
 	}{d.Span.File, d.Span.Start.Line, d.Span.Start.Column, d.Code, d.Severity.String(), d.Message, d.Hint})
+	return text.Bytes(), err
 }
