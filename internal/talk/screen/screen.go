@@ -147,6 +147,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.Width != m.width {
 			m.shown = make(map[*talk.Entry]shownEntry)
 		}
+		if msg.Width != m.width || msg.Height != m.height {
+			cmd = tea.ClearScreen // what a terminal does to the old picture is its own affair
+		}
 		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
