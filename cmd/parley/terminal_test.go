@@ -207,6 +207,59 @@ func TestTerminalInterrupt(t *testing.T) {
 	w.left()
 }
 
+// child is the process that the shell runs.
+func (w *terminal) child() int {
+	w.t.Helper()
+	shell := strings.TrimSpace(w.tmux("display-message", "-p", "#{pane_pid}"))
+	children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return child
+}
+
+// A picture that was scrolled while the terminal grew has set the margins of the
+// old height: the next picture fills the whole terminal all the same.
+func TestTerminalGrowsWhileItScrolls(t *testing.T) {
+	w := openTerminal(t)
+	w.chat()
+	w.typed("markdown", "Enter")
+	w.shows("markdown", "for {")
+	w.typed("story", "Enter")
+	w.shows("stream", "a time")
+	w.typed("", "Escape")
+	w.shows("interrupted", "(interrupted)")
+	w.tmux("resize-window", "-x", "80", "-y", "16")
+	w.until("the small screen", func() bool {
+		return strings.Count(w.screen(), "\n") == 16 && strings.Contains(w.screen(), "Ctrl-C again")
+	})
+
+	child := w.child()
+	if err := syscall.Kill(child, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	w.tmux("resize-window", "-x", "80", "-y", "24")
+	tty, err := os.OpenFile(strings.TrimSpace(w.tmux("display-message", "-p", "#{pane_tty}")), os.O_WRONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	if _, err := tty.WriteString("\x1b[1;16r"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the margins", func() bool {
+		return strings.TrimSpace(w.tmux("display-message", "-p", "#{scroll_region_lower}")) == "15"
+	})
+	if err := syscall.Kill(child, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	w.shows("interrupted", "(interrupted)")
+}
+
 // A signal leaves nothing behind.
 func TestTerminalSignals(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
@@ -215,15 +268,7 @@ func TestTerminalSignals(t *testing.T) {
 			w.chat()
 			w.typed("hello", "Enter")
 			w.until("the answer", func() bool { return strings.Contains(w.screen(), "You said: HELLO") })
-			shell := strings.TrimSpace(w.tmux("display-message", "-p", "#{pane_pid}"))
-			children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
-			if err != nil {
-				t.Fatal(err)
-			}
-			child, err := strconv.Atoi(strings.TrimSpace(string(children)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			child := w.child()
 			if err := syscall.Kill(child, signal); err != nil {
 				t.Fatal(err)
 			}

@@ -79,6 +79,12 @@ const (
 	maxInput     = 6 // lines of input that are shown
 )
 
+// wholeScreen lets all lines of the terminal scroll, and leaves the cursor where
+// it is. The renderer scrolls by margins and sets them back to the height that it
+// knows: while the terminal grows that is the old one, in which all later pictures
+// would be caught.
+const wholeScreen = "\x1b7\x1b[r\x1b8"
+
 // A model is the screen: what it shows follows from the book and the keys.
 type model struct {
 	ctx     context.Context
@@ -148,7 +154,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.shown = make(map[*talk.Entry]shownEntry)
 		}
 		if msg.Width != m.width || msg.Height != m.height {
-			cmd = tea.ClearScreen // what a terminal does to the old picture is its own affair
+			cmd = tea.Sequence(tea.Raw(wholeScreen), tea.ClearScreen)
 		}
 		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
