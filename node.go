@@ -103,7 +103,7 @@ func NewNode(opts *NodeOptions) (*Node, error) {
 	n.opts.MaxAsking = orDefault(n.opts.MaxAsking, defaultMaxAsking)
 	n.values = newValueTable(n.opts.Store)
 	n.deliverer = newDeliverer(n)
-	n.peers = newKnownPeers(n.opts.Store)
+	n.peers = newKnownPeers(n.opts.Store, n.opts.Retention)
 	return n, nil
 }
 
@@ -355,13 +355,13 @@ func (n *Node) trim(ctx context.Context) {
 			return
 		case <-time.After(trimPeriod):
 		}
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			more, err = n.opts.Store.Trim(ctx, time.Now(), time.Now().Add(-n.opts.Retention))
-			if err != nil && ctx.Err() == nil {
-				n.opts.Logger.Error("the store cannot be trimmed", "error", err)
-				break
-			}
+		before := time.Now().Add(-n.opts.Retention)
+		err := n.peers.trim(ctx, before)
+		for more := err == nil; more && err == nil; {
+			more, err = n.opts.Store.Trim(ctx, time.Now(), before)
+		}
+		if err != nil && ctx.Err() == nil {
+			n.opts.Logger.Error("the store cannot be trimmed", "error", err)
 		}
 	}
 }
