@@ -130,7 +130,7 @@ func (w *terminal) left() {
 // log is what parley log tells about the node.
 func (w *terminal) log() string {
 	w.t.Helper()
-	w.typed("clear; parley log --limit 1000 >log.txt; touch logged", "Enter")
+	w.typed("clear; parley log -v --limit 1000 >log.txt; touch logged", "Enter")
 	w.until("the log", func() bool { _, err := os.Stat(filepath.Join(w.folder, "logged")); return err == nil })
 	text, err := os.ReadFile(filepath.Join(w.folder, "log.txt"))
 	if err != nil {

@@ -38,7 +38,6 @@ the command runs one of its own while it lasts.`,
   parley chat --once "What is 6 * 7?"
   parley chat http://127.0.0.1:8001
   echo hello | parley chat assistant --json`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	var f chatFlags
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
@@ -57,7 +56,7 @@ the command runs one of its own while it lasts.`,
 			peer = args[0]
 		}
 		if cmd.Flags().Changed("once") && f.once == "" {
-			return fault.Errorf(fault.Malformed, "once", "expected something to say")
+			return misused(cmd, fault.Errorf(fault.Malformed, "once", "expected something to say"))
 		}
 		return f.run(cmd, peer)
 	}
@@ -68,14 +67,14 @@ func (f *chatFlags) run(cmd *cobra.Command, whom string) error {
 	ctx := cmd.Context()
 	if f.session != "" {
 		if _, err := uuid.Parse(f.session); err != nil {
-			return fault.Errorf(fault.Malformed, "session", "expected the ID of a session, a UUID")
+			return misused(cmd, fault.Errorf(fault.Malformed, "session", "expected the ID of a session, a UUID, not %q", f.session))
 		}
 	}
 	node, stop, err := f.node(ctx, whom)
 	if err != nil {
 		return err
 	}
-	speaker, peer, err := f.meet(ctx, node, whom)
+	speaker, peer, err := f.meet(cmd, node, whom)
 	if err == nil {
 		err = f.talk(ctx, cmd, speaker, peer, node)
 	}
@@ -86,7 +85,8 @@ func (f *chatFlags) run(cmd *cobra.Command, whom string) error {
 }
 
 // meet finds out who speaks and with whom.
-func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*talk.Speaker, identity.Address, error) {
+func (f *chatFlags) meet(cmd *cobra.Command, node *nodeClient, whom string) (*talk.Speaker, identity.Address, error) {
+	ctx := cmd.Context()
 	agents, err := node.agents(ctx)
 	if err != nil {
 		return nil, "", err
@@ -116,7 +116,7 @@ func (f *chatFlags) meet(ctx context.Context, node *nodeClient, whom string) (*t
 		speaker.Printed = node.knowsAsPrinted(ctx, peer)
 		return speaker, peer, nil
 	}
-	peer, err := findPeer(ctx, node, agents, own, whom)
+	peer, err := findPeer(cmd, node, agents, own, whom)
 	speaker.Printed = err == nil && node.knowsAsPrinted(ctx, peer)
 	return speaker, peer, err
 }

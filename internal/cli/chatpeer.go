@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/directory"
 	"github.com/parley-agents/parley/fault"
@@ -98,12 +100,13 @@ func get(ctx context.Context, url string) (status int, text []byte, err error) {
 }
 
 // findPeer finds whom to talk with and sees to it that the node can.
-func findPeer(ctx context.Context, node *nodeClient, agents []parley.AgentInfo, own identity.Address, whom string) (identity.Address, error) {
+func findPeer(cmd *cobra.Command, node *nodeClient, agents []parley.AgentInfo, own identity.Address, whom string) (identity.Address, error) {
+	ctx := cmd.Context()
 	if at, ok, err := placeOf(whom); ok {
-		if err == nil {
-			err = at.ask(ctx)
-		}
 		if err != nil {
+			return "", misused(cmd, err)
+		}
+		if err := at.ask(ctx); err != nil {
 			return "", err
 		}
 		known := run.Place{Address: at.address, URL: at.endpoint(), Almanac: at.almanac(ctx)}
@@ -119,9 +122,9 @@ func findPeer(ctx context.Context, node *nodeClient, agents []parley.AgentInfo, 
 	}
 	address, err := identity.ParseAddress(whom)
 	if err != nil && !strings.HasPrefix(whom, "agent1") {
-		err = fault.Errorf(fault.NotFound, "", "%q is neither an agent of the node nor an address or a URL", whom)
+		return "", fault.Errorf(fault.NotFound, "", "%q is neither an agent of the node nor an address or a URL", whom)
 	}
-	return address, err
+	return address, misused(cmd, fault.In("address", err))
 }
 
 // ownNode runs a node in this process, for the time of the conversation.

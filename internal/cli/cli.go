@@ -54,13 +54,22 @@ func report(err error, asJSON bool, stderr io.Writer) int {
 		return exitRefused
 	}
 	coded, isAnswer := errors.AsType[*fault.Error](err)
+	misuse, isMisuse := errors.AsType[*usageError](err)
 	switch {
+	case asJSON && isMisuse:
+		printJSON(stderr, map[string]any{"error": map[string]string{"code": "usage", "text": err.Error(), "usage": misuse.line()}})
 	case asJSON && isAnswer:
 		printJSON(stderr, map[string]any{"error": jsonError(coded)})
 	case asJSON:
 		printJSON(stderr, map[string]any{"error": map[string]string{"code": "failed", "text": err.Error()}})
 	default:
 		fmt.Fprintln(stderr, "parley:", err)
+		if isMisuse {
+			fmt.Fprintln(stderr, misuse.how())
+		}
+	}
+	if isMisuse {
+		return exitFailed
 	}
 	if isAnswer && coded.Code != fault.Internal {
 		return exitRefused
@@ -82,11 +91,11 @@ they said. It speaks the wire of Python's uAgents.
 Exit codes: 0 done, 1 refused (the input or the state says no), 2 could not run.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newUp(), newChat(), newSend(), newAsk(), newLog(), newDead(), newQuota(), newKeys(), newEnvelope(), newCheck(), newFmt(), newGen(), newInit(), newImport(), newDigest(), newExplain(), newVersion())
+	arrange(root)
 	return root
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/internal/talk"
 )
 
 func newDead() *cobra.Command {
@@ -18,7 +19,6 @@ func newDead() *cobra.Command {
 		Short: "Look after messages that were given up",
 		Long: `Look after dead letters: messages that could not be delivered, and messages whose
 handler never succeeded.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newDeadList(), newDeadShow(), newDeadResend(), newDeadDrop())
@@ -44,7 +44,6 @@ func newDeadList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the dead letters",
 		Example: "  parley dead list --data data",
-		Args:    cobra.NoArgs,
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -53,16 +52,19 @@ func newDeadList() *cobra.Command {
 			return err
 		}
 		if *asJSON {
-			if letters == nil {
-				letters = []parley.DeadLetter{}
+			all, names := []jsonLetter{}, namesIn(cmd.Context(), *data)
+			for _, l := range letters {
+				all = append(all, jsonLetterOf(l, names))
 			}
-			printJSON(cmd.OutOrStdout(), letters)
+			printJSON(cmd.OutOrStdout(), all)
 			return nil
 		}
 		var rows [][]string
+		names := namesIn(cmd.Context(), *data)
 		for _, l := range letters {
 			rows = append(rows, []string{
-				strconv.FormatInt(l.Seq, 10), l.Time.Local().Format(time.DateTime), string(l.Code), short(l.Message.From) + " → " + short(l.Message.To), l.Reason,
+				strconv.FormatInt(l.Seq, 10), l.Time.Local().Format(time.DateTime), names.agent(l.Message.From) + " → " + names.agent(l.Message.To),
+				names.messageOrDigest(l.Message), string(l.Code) + ": " + talk.CleanLine(l.Reason),
 			})
 		}
 		if len(rows) == 0 {
@@ -79,10 +81,12 @@ func newDeadShow() *cobra.Command {
 		Use:     "show NUMBER",
 		Short:   "Show a dead letter with its message",
 		Example: "  parley dead show 7 --data data",
-		Args:    cobra.ExactArgs(1),
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := isNumber(cmd, args[0]); err != nil {
+			return err
+		}
 		letters, err := deadLetters(cmd.Context(), *data)
 		if err != nil {
 			return err
@@ -91,14 +95,15 @@ func newDeadShow() *cobra.Command {
 			if strconv.FormatInt(l.Seq, 10) != args[0] {
 				continue
 			}
+			names := namesIn(cmd.Context(), *data)
 			if *asJSON {
-				printJSON(cmd.OutOrStdout(), l)
+				printJSON(cmd.OutOrStdout(), jsonLetterOf(l, names))
 				return nil
 			}
 			table(cmd.OutOrStdout(), [][]string{
-				{"number", args[0]}, {"time", l.Time.Local().Format(time.DateTime)}, {"code", string(l.Code)}, {"reason", l.Reason},
-				{"from", string(l.Message.From)}, {"to", string(l.Message.To)}, {"session", l.Message.Session}, {"schema", l.Message.Schema},
-				{"payload", string(l.Message.Payload)},
+				{"number", args[0]}, {"time", l.Time.Local().Format(time.DateTime)}, {"code", string(l.Code)}, {"reason", talk.CleanLine(l.Reason)},
+				{"from", string(l.Message.From)}, {"to", string(l.Message.To)}, {"session", talk.CleanLine(l.Message.Session)},
+				{"message", names.messageOrDigest(l.Message)}, {"schema", talk.CleanLine(l.Message.Schema)}, {"payload", talk.CleanLine(string(l.Message.Payload))},
 			})
 			return nil
 		}
@@ -112,7 +117,6 @@ func newDeadResend() *cobra.Command {
 		Use:     "resend NUMBER",
 		Short:   "Give a dead letter another life, in a running node",
 		Example: "  parley dead resend 7 --data data",
-		Args:    cobra.ExactArgs(1),
 	}
 	return onLetter(cmd, "POST", "/resend", "resent")
 }
@@ -122,20 +126,29 @@ func newDeadDrop() *cobra.Command {
 		Use:     "drop NUMBER",
 		Short:   "Forget a dead letter, in a running node",
 		Example: "  parley dead drop 7 --data data",
-		Args:    cobra.ExactArgs(1),
 	}
 	return onLetter(cmd, "DELETE", "", "dropped")
+}
+
+func isNumber(cmd *cobra.Command, text string) error {
+	if _, err := strconv.ParseUint(text, 10, 63); err != nil {
+		return misused(cmd, fmt.Errorf("expected the number of a dead letter, not %q: parley dead list shows them", text))
+	}
+	return nil
 }
 
 func onLetter(cmd *cobra.Command, method, suffix, done string) *cobra.Command {
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := isNumber(cmd, args[0]); err != nil {
+			return err
+		}
 		var letter parley.DeadLetter
 		if err := through(cmd.Context(), *data, method, "dead/"+args[0]+suffix, nil, &letter); err != nil {
 			return err
 		}
 		if *asJSON {
-			printJSON(cmd.OutOrStdout(), letter)
+			printJSON(cmd.OutOrStdout(), jsonLetterOf(letter, namesIn(cmd.Context(), *data)))
 			return nil
 		}
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), done, letter.Seq)

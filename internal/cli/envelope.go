@@ -20,7 +20,6 @@ func newEnvelope() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "envelope",
 		Short: "Open and seal signed envelopes of the uAgents wire",
-		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newEnvelopeOpen(), newEnvelopeSeal())
@@ -36,7 +35,6 @@ payload. The exit code is 0 if the signature proves the sender, or if the sender
 is a user address, which does not sign; it is 1 if the envelope is refused.`,
 		Example: `  parley envelope open < envelope.json
   parley envelope open --json envelope.json`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
 	lenient := cmd.Flags().Bool("lenient", false, "accept what only the Python library accepts: upper-case and other spellings of addresses")
@@ -179,7 +177,6 @@ against its model and written as the model's own agents would write it; with
 --schema it is taken as it is.`,
 		Example: `  echo '{"message": "hello"}' | parley envelope seal --key alice --to agent1q… --schema model:29f7…
   parley envelope seal --key alice --to agent1q… --manifest chat.json --model ChatMessage message.json`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	var f sealFlags
 	data := dataFlag(cmd)

@@ -19,7 +19,6 @@ func newExplain() *cobra.Command {
 same source mended. Without a code, list them all.`,
 		Example: `  parley explain PAR2102
   parley explain`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -22,7 +22,7 @@ import (
 
 func newGen() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "gen [FILE|FOLDER]...",
+		Use:   "gen FILE|FOLDER...",
 		Short: "Generate code and schemas from protocols",
 		Long: `Generate code and schemas from sources of the language, or from protocol
 specifications of the AEA framework (.yaml).
@@ -52,7 +52,6 @@ Exit codes: 0 done, 1 errors in a source or stale files, 2 could not run.`,
 		Example: `  parley gen shop.parley
   parley gen --lang go,proto,jsonschema --out generated shop.parley
   parley gen --check protocols/`,
-		Args: cobra.MinimumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
 	langs := cmd.Flags().StringSlice("lang", nil, "what to generate: "+strings.Join(gen.Targets(), ", "))

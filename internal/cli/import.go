@@ -18,7 +18,6 @@ func newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Turn protocols of other frameworks into sources of the language",
-		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -57,7 +56,6 @@ What parley check would say of the source goes to standard error.
 
 Exit codes: 0 done, 1 refused (or PAR5020), 2 could not run.`,
 		Example: fmt.Sprintf("  parley import %s %s > shop.parley\n  parley import %s --json < %s", framework, file, framework, file),
-		Args:    cobra.MaximumNArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

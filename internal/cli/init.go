@@ -45,7 +45,6 @@ NAME is the name of the agent, or the path of a Go module that ends in it.`,
 		Example: `  parley init hello
   parley init example.org/agents/hello
   cd hello && go mod tidy && go test ./...`,
-		Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		module := args[0]

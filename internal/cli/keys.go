@@ -24,7 +24,6 @@ func newKeys() *cobra.Command {
 		Long: `Make, show, import and export the keys of agents. Keys live in the data folder,
 one file each, readable by their owner only. A key that was stored with a
 passphrase needs it again: from a terminal, or from $PARLEY_PASSPHRASE.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newKeysNew(), newKeysList(), newKeysShow(), newKeysImport(), newKeysExport())
@@ -115,7 +114,6 @@ func newKeysNew() *cobra.Command {
 		Short: "Make a random key and store it",
 		Example: `  parley keys new alice
   PARLEY_PASSPHRASE=… parley keys new alice --encrypt`,
-		Args: cobra.ExactArgs(1),
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	encrypt := cmd.Flags().Bool("encrypt", false, "encrypt the key with a passphrase")
@@ -143,7 +141,6 @@ func newKeysList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the stored keys and their addresses",
 		Example: "  parley keys list --json",
-		Args:    cobra.NoArgs,
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -182,7 +179,6 @@ func newKeysShow() *cobra.Command {
 		Use:     "show NAME",
 		Short:   "Show what is public about a stored key",
 		Example: "  parley keys show alice",
-		Args:    cobra.ExactArgs(1),
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -226,7 +222,6 @@ with --seed or --hex and a name, one key whose seed phrase or private key is
 read from standard input, up to the end of the line.`,
 		Example: `  parley keys import private_keys.json
   printf 'my recovery phrase' | parley keys import --seed --name alice`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	name := cmd.Flags().String("name", "", "name for the one key of --seed or --hex")
@@ -344,7 +339,6 @@ func newKeysExport() *cobra.Command {
 the Python library reads. Whoever sees it can speak as the agent.`,
 		Example: `  parley keys export alice | parley keys import --hex --name copy
   parley keys export alice --uagents > private_keys.json`,
-		Args: cobra.ExactArgs(1),
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	uagents := cmd.Flags().Bool("uagents", false, "print a private_keys.json; needs the key NAME-wallet too")

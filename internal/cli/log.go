@@ -2,23 +2,18 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
-	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/store/sqlite"
 )
 
@@ -27,20 +22,34 @@ func newLog() *cobra.Command {
 		Use:   "log",
 		Short: "Show what was said",
 		Long: `Show the message log of a node: of the one that runs in the data folder, or of
-the folder itself if none runs. With --follow, go on as messages come.`,
+the folder itself if none runs. With --follow, go on as messages come.
+
+Each line tells when, which agent told (→) whom or was told (←) by whom, which
+message, the first letters of its session, and what became of it. With --verbose
+the message follows in a line of its own; with --json each record is an object
+in a line, with nothing left out.`,
 		Example: `  parley log --data data
+  parley log --verbose --session 7d3f5a10-…
   parley log --follow --json --data data`,
-		Args: cobra.NoArgs,
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	follow := cmd.Flags().Bool("follow", false, "go on as messages come")
-	agent := cmd.Flags().String("agent", "", "only messages of the agent with this address")
+	agent := cmd.Flags().String("agent", "", "only messages of the agent with this name or address")
 	session := cmd.Flags().String("session", "", "only messages of this session")
+	verbose := cmd.Flags().BoolP("verbose", "v", false, "show what was said, too")
 	limit := cmd.Flags().Int("limit", 50, "how many of the latest to show")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		q := parley.LogQuery{Agent: identity.Address(*agent), Session: *session, Limit: *limit, Last: true}
-		show := func(records []parley.LogRecord) { printRecords(cmd.OutOrStdout(), records, *asJSON) }
-		return readLog(cmd.Context(), *data, q, *follow, show)
+		if *limit < 1 {
+			return misused(cmd, errors.New("--limit: expected a number above zero"))
+		}
+		names := namesIn(cmd.Context(), *data)
+		address, err := names.find(*agent)
+		if err != nil {
+			return misused(cmd, err)
+		}
+		q := parley.LogQuery{Agent: address, Session: *session, Limit: *limit, Last: true}
+		p := &recordPrinter{w: cmd.OutOrStdout(), names: names, json: *asJSON, verbose: *verbose}
+		return readLog(cmd.Context(), *data, q, *follow, p.print)
 	}
 	return cmd
 }
@@ -99,29 +108,4 @@ func withStore(data string, use func(parley.Store) error) error {
 	}
 	defer store.Close()
 	return use(store)
-}
-
-func printRecords(w io.Writer, records []parley.LogRecord, asJSON bool) {
-	for _, r := range records {
-		if asJSON {
-			text, err := json.Marshal(r)
-			if err == nil {
-				fmt.Fprintf(w, "%s\n", text) // one line each, so that a stream can be read
-			}
-			continue
-		}
-		line := fmt.Sprintf("%s  %-9s  %s → %s  %s", r.Time.Local().Format("15:04:05.000"), r.Event, short(r.Message.From), short(r.Message.To), r.Message.Payload)
-		if r.Detail != "" {
-			line += "  (" + r.Detail + ")"
-		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
-	}
-}
-
-// short is enough of an address for people to tell agents apart.
-func short(a identity.Address) string {
-	if len(a) < 20 {
-		return string(a)
-	}
-	return string(a[:12]) + "…" + string(a[len(a)-4:])
 }

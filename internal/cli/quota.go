@@ -25,7 +25,6 @@ func newQuota() *cobra.Command {
 that is open now, in a running node or in a data folder.`,
 		Example: `  parley quota --data data
   parley quota agent1q… --json`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -33,7 +32,7 @@ that is open now, in a running node or in a data folder.`,
 		if len(args) > 0 {
 			var err error
 			if sender, err = identity.ParseAddress(args[0]); err != nil {
-				return fault.In("sender", err)
+				return misused(cmd, fault.In("sender", err))
 			}
 		}
 		entries, err := quotaEntries(cmd.Context(), *data, sender)

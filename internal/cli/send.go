@@ -13,7 +13,6 @@ import (
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
-	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/run"
 	"github.com/parley-agents/parley/spec"
 	"github.com/parley-agents/parley/wire/uagents"
@@ -37,10 +36,14 @@ func (f *messageFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsRequiredTogether("manifest", "model")
 }
 
-func (f *messageFlags) request(cmd *cobra.Command, args []string) (*run.Request, error) {
-	to, err := identity.ParseAddress(args[0])
+func (f *messageFlags) request(cmd *cobra.Command, node *nodeClient, args []string) (*run.Request, error) {
+	agents, err := node.agents(cmd.Context())
 	if err != nil {
-		return nil, fault.In("address", err)
+		return nil, err
+	}
+	to, err := findPeer(cmd, node, agents, "", args[0])
+	if err != nil {
+		return nil, err
 	}
 	payload, err := readInput(cmd, pathOrStdin(args[1:]))
 	if err != nil {
@@ -82,27 +85,38 @@ func conformTo(manifestPath, title string, payload []byte) (schema string, text 
 
 // through makes a call to the running node of the data folder.
 func through(ctx context.Context, data, method, path string, in, out any) error {
-	folder, err := dataFolder(data)
-	if err != nil {
-		return err
-	}
-	node, err := runningNode(folder)
+	node, err := nodeIn(data)
 	if err != nil {
 		return err
 	}
 	return node.call(ctx, method, path, in, out)
 }
 
+// nodeIn is the running node of the data folder that a flag names.
+func nodeIn(data string) (*nodeClient, error) {
+	folder, err := dataFolder(data)
+	if err != nil {
+		return nil, err
+	}
+	return runningNode(folder)
+}
+
+// target is the part of the manual about whom a message is for.
+const target = `The message is for the agent with that address, for an agent of the node by its
+name, or for the one that answers at a URL (ADDRESS=URL, if several do). The node
+remembers the URL until it stops.`
+
 func newSend() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "send ADDRESS [FILE]",
+		Use:   "send ADDRESS|NAME|URL [FILE]",
 		Short: "Send a message through a running node",
 		Long: `Send a message, JSON from a file or standard input, as an agent of a running
 node. The command returns when the peer has taken the message over, or when the
-time is up: then the message is stored and the node keeps trying.`,
+time is up: then the message is stored and the node keeps trying.
+
+` + target,
 		Example: `  echo '{"message": "hello"}' | parley send agent1q… --schema model:29f7… --data data
   parley send agent1q… note.json --manifest notes.json --model Note`,
-		Args: cobra.RangeArgs(1, 2),
 	}
 	speak(cmd, "send", func(w io.Writer, reply *run.Reply) { fmt.Fprintf(w, "%s %s\n", reply.State, reply.ID) })
 	return cmd
@@ -114,12 +128,16 @@ func speak(cmd *cobra.Command, call string, print func(io.Writer, *run.Reply)) {
 	f.add(cmd)
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		request, err := f.request(cmd, args)
+		node, err := nodeIn(*data)
+		if err != nil {
+			return err
+		}
+		request, err := f.request(cmd, node, args)
 		if err != nil {
 			return err
 		}
 		var reply run.Reply
-		if err := through(cmd.Context(), *data, "POST", call, request, &reply); err != nil {
+		if err := node.call(cmd.Context(), "POST", call, request, &reply); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -136,12 +154,14 @@ func speak(cmd *cobra.Command, call string, print func(io.Writer, *run.Reply)) {
 
 func newAsk() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ask ADDRESS [FILE]",
+		Use:   "ask ADDRESS|NAME|URL [FILE]",
 		Short: "Send a message through a running node and print the reply",
 		Long: `Send a message, JSON from a file or standard input, as an agent of a running
-node, wait for the reply and print its JSON.`,
-		Example: `  echo '{"name": "Ada"}' | parley ask agent1q… --schema model:29f7… --data data`,
-		Args:    cobra.RangeArgs(1, 2),
+node, wait for the reply and print its JSON.
+
+` + target,
+		Example: `  echo '{"name": "Ada"}' | parley ask agent1q… --schema model:29f7… --data data
+  echo '{"name": "Ada"}' | parley ask http://127.0.0.1:8001 --schema model:29f7…`,
 	}
 	speak(cmd, "ask", func(w io.Writer, reply *run.Reply) { fmt.Fprintf(w, "%s\n", reply.Payload) })
 	return cmd

@@ -92,7 +92,6 @@ Flags count before the environment, and that before the file.`,
 		Example: `  parley up
   parley up --listen 127.0.0.1:9000 --model offline
   OPENAI_BASE_URL=http://127.0.0.1:8080/v1 parley up`,
-		Args: cobra.NoArgs,
 	}
 	data := dataFlag(cmd)
 	flags := cmd.Flags()
@@ -111,7 +110,7 @@ Flags count before the environment, and that before the file.`,
 			return err
 		}
 		if err := o.override(os.Getenv, listen, model, resolve); err != nil {
-			return err
+			return misused(cmd, err)
 		}
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
