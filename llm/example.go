@@ -18,144 +18,130 @@ import (
 	"github.com/parley-agents/parley/fault"
 )
 
-const maxSteps = 1000 // of one guess
-
-// Example writes a value that fits the schema: the plainest, or else the first
-// that fits of many put together by chance, which is always the same chance.
-// Dates in it are those of now.
+// Example writes a value that fits the schema: the plainest guess, or else the first
+// that fits of many made by chance, which is always the same. Dates are as of now.
 func (s *Schema) Example(now time.Time) (string, error) {
-	work, steps := 4*maxWork, 200*maxSteps
-	for try := uint64(0); try < 1000 && steps > 0; try++ {
-		g := &guess{root: s.root, now: now, plain: try == 0, left: maxSteps, rand: rand.New(rand.NewPCG(try, 0))}
-		value := g.value(s.root, 0)
-		steps -= maxSteps - g.left
-		if g.left <= 0 {
-			continue
-		}
-		switch err := s.check(value, &work); fault.CodeOf(err) {
-		case "":
+	const maxSteps, price = 1000, 2000
+	var unfit error
+	for try, work := uint64(0), 4*maxWork; try < 1000 && work > 0; try++ {
+		g := &guess{s.root, now.UTC(), maxSteps, rand.New(rand.NewPCG(try, 0)), min(1, float64(try))}
+		value := g.value(0, s.root)
+		work -= (maxSteps - g.left) * price
+		err := s.check(value, &work)
+		if err == nil {
 			text, err := json.Marshal(value)
 			return string(text), err
-		case fault.Unsupported:
-			return "", err
 		}
+		unfit = cmp.Or(unfit, err)
 	}
-	return "", fault.Errorf(fault.Unsupported, "schema", "no example that fits the schema was found")
+	return "", fault.Errorf(fault.Unsupported, "schema", "no example that fits was found: %s", shorten(reason(unfit)))
 }
 
-// A guess puts together one value for a schema.
+// A guess makes one value. Without luck it takes the first choice everywhere.
 type guess struct {
-	root  any
-	now   time.Time
-	plain bool // the first choice everywhere
-	left  int  // steps
-	rand  *rand.Rand
+	root any
+	now  time.Time
+	left int // steps
+	rand *rand.Rand
+	luck float64
 }
 
-func (g *guess) pick(n int) int {
-	if g.plain || n < 2 {
-		return 0
-	}
-	return g.rand.IntN(n)
-}
+func (g *guess) pick(n int) int { return int(g.luck * g.rand.Float64() * float64(n)) }
 
-// flatten puts the keywords of a schema, of what it refers to and of one of its
-// alternatives into one schema. Where two contradict, chance decides.
-func (g *guess) flatten(schema any, into map[string]any, depth int) {
-	s := object(schema)
-	for _, key := range slices.Sorted(maps.Keys(s)) {
-		inner, old := list(s[key]), into[key]
-		switch {
-		case key == "$ref":
-			inner = []any{resolve(g.root, s[key].(string))}
-		case key == "then" || key == "else" && g.pick(2) == 1:
-			inner = []any{s[key]}
-		case key == "anyOf" || key == "oneOf":
-			if free := slices.DeleteFunc(slices.Clone(inner), func(c any) bool { return object(c)["$ref"] != nil }); depth > 2 && len(free) > 0 {
-				inner = free // where nothing is referred to, it ends
-			}
-			at := g.pick(len(inner))
-			inner = inner[at : at+1]
-		case key == "required":
-			into[key], inner = slices.Concat(list(old), inner), nil
-		case key == "properties":
-			all := maps.Clone(object(s[key]))
-			maps.Copy(all, object(old))
-			into[key] = all
-		case key != "allOf" && (old == nil || g.pick(2) == 1):
-			into[key], inner = s[key], nil
+// one returns one item of a list that has any.
+func (g *guess) one(of []any) []any { return of[g.pick(len(of)):][:min(1, len(of))] }
+
+// flatten adds the keywords of schemas, of what they refer to and of one of their
+// alternatives, deep down one that refers to nothing. Of two that contradict the last
+// stays.
+func (g *guess) flatten(depth int, into map[string]any, schemas ...any) map[string]any {
+	for _, schema := range schemas {
+		s := object(schema)
+		if g.left--; g.left <= 0 {
+			break
 		}
-		for _, sub := range inner {
-			if g.left--; g.left > 0 {
-				g.flatten(sub, into, depth)
+		required, props := slices.Concat(list(into["required"]), list(s["required"])), map[string]any{}
+		maps.Copy(props, object(into["properties"]))
+		maps.Copy(props, object(s["properties"]))
+		maps.Copy(into, s)
+		into["required"], into["properties"] = required, props
+		parts := slices.Clone(list(s["allOf"]))
+		for _, choices := range [][]any{list(s["anyOf"]), list(s["oneOf"])} {
+			ends := slices.DeleteFunc(slices.Clone(choices), func(c any) bool { return object(c)["$ref"] != nil })
+			if depth < 3 || len(ends) == 0 {
+				ends = choices
 			}
+			parts = append(parts, g.one(ends)...)
 		}
+		if ref, ok := s["$ref"].(string); ok {
+			parts = append(parts, resolve(g.root, ref))
+		}
+		if s["if"] != nil {
+			parts = append(parts, [][]any{{s["if"], s["then"]}, {s["else"]}}[g.pick(2)]...)
+		}
+		g.flatten(depth, into, parts...)
 	}
+	return into
 }
 
-var hints = map[string]string{
-	"properties": "object", "required": "object", "additionalProperties": "object", "minProperties": "object", "items": "array", "contains": "array",
-	"minItems": "array", "minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
-}
-
-func (g *guess) value(schema any, depth int) any {
-	s := map[string]any{}
-	if g.flatten(map[string]any{"allOf": []any{schema}}, s, depth); g.left <= 0 {
-		return nil
-	}
+func (g *guess) value(depth int, schemas ...any) any {
+	s := g.flatten(depth, map[string]any{}, schemas...)
 	if v, ok := s["const"]; ok {
 		return v
-	} else if v, ok := s["default"]; ok && g.plain {
-		return v
-	} else if enum := list(s["enum"]); len(enum) > 0 {
-		return enum[g.pick(len(enum))]
+	} else if enum := g.one(list(s["enum"])); len(enum) > 0 {
+		return enum[0]
 	}
-	kinds := append(list(s["type"]), s["type"])[:max(1, len(list(s["type"])))]
-	kind, _ := kinds[g.pick(len(kinds))].(string)
-	for _, key := range slices.Sorted(maps.Keys(s)) {
-		kind = cmp.Or(kind, hints[key])
+	kind := s["type"]
+	if kinds := g.one(list(kind)); len(kinds) > 0 {
+		kind = kinds[0]
+	} else if isObject := depth == 0 || len(object(s["properties"]))+len(list(s["required"])) > 0; kind == nil && isObject && g.pick(2) == 0 {
+		kind = "object"
+	} else if kind == nil {
+		kind = g.one([]any{"string", "object", "number", "array", "null"})[0]
 	}
-	switch {
-	case kind == "object" || kind == "" && depth == 0 && g.pick(2) == 0:
-		return g.object(s, depth)
-	case kind == "array":
-		return g.array(s, depth)
-	case kind == "integer" || kind == "number":
+	switch kind {
+	case "object":
+		return g.object(s, depth+1)
+	case "array":
+		return g.array(s, depth+1)
+	case "integer", "number":
 		return g.number(s, kind == "integer")
-	case kind == "boolean":
+	case "boolean":
 		return g.pick(2) == 0
-	case kind == "null":
+	case "null":
 		return nil
 	}
 	return g.text(s)
 }
 
 func (g *guess) object(s map[string]any, depth int) any {
-	out, props, patterns := map[string]any{}, object(s["properties"]), slices.Sorted(maps.Keys(object(s["patternProperties"])))
-	names := list(s["required"])
+	out, names, props, patterns := map[string]any{}, list(s["required"]), object(s["properties"]), object(s["patternProperties"])
 	for _, name := range slices.Sorted(maps.Keys(props)) {
-		if depth < 2 && g.pick(2) == 0 {
+		if depth < 3 && g.pick(2) == 0 {
 			names = append(names, name)
 		}
 	}
+	invented := []any{s["propertyNames"]}
+	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		invented = append(invented, map[string]any{"pattern": pattern})
+	}
 	for i := 0; g.left > 0 && (i < len(names) || float64(len(out)) < number(s["minProperties"], 0)); i++ {
 		if i == len(names) {
-			names = append(names, g.value(map[string]any{"type": "string", "allOf": []any{s["propertyNames"]}, "default": fmt.Sprint("key", i)}, depth+1))
+			names = append(names, g.value(depth, map[string]any{"type": "string"}, g.one(invented)[0]))
 		}
 		name, parts := fmt.Sprint(names[i]), []any{}
-		if p, ok := props[name]; ok {
-			parts = append(parts, p)
-		}
-		for _, pattern := range patterns {
+		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
 			if ok, err := regexp.MatchString(pattern, name); ok && err == nil {
-				parts = append(parts, object(s["patternProperties"])[pattern])
+				parts = append(parts, patterns[pattern])
 			}
 		}
-		if len(parts) == 0 {
+		if p, known := props[name]; known {
+			parts = append(parts, p)
+		} else if len(parts) == 0 {
 			parts = append(parts, s["additionalProperties"])
 		}
 		if _, done := out[name]; !done {
-			out[name] = g.value(map[string]any{"allOf": parts}, depth+1)
+			out[name] = g.value(depth, parts...)
 			names = append(names, list(object(s["dependentRequired"])[name])...)
 		}
 	}
@@ -163,96 +149,77 @@ func (g *guess) object(s map[string]any, depth int) any {
 }
 
 func (g *guess) array(s map[string]any, depth int) any {
-	out, fixed, rest, need := []any{}, list(s["prefixItems"]), s["items"], 0.0
+	out, items, least := []any{}, slices.Concat(list(s["prefixItems"]), []any{s["items"]}), number(s["minItems"], 0)
 	if tuple := list(s["items"]); tuple != nil {
-		fixed, rest = tuple, s["additionalItems"]
+		items = slices.Concat(tuple, []any{s["additionalItems"]})
 	}
 	if s["contains"] != nil {
-		need = number(s["minContains"], 1)
+		least = max(least, number(s["minContains"], 1))
+	} else if least == 0 && depth < 4 {
+		least = min(float64(1-g.pick(2)), number(s["maxItems"], 1))
 	}
-	n := max(number(s["minItems"], 0), need)
-	if n == 0 && depth < 3 {
-		n = min(float64(1-g.pick(2)), number(s["maxItems"], 1))
-	}
-	for i := 0; g.left > 0 && float64(i) < n; i++ {
-		parts := []any{rest}
-		if i < len(fixed) {
-			parts = []any{fixed[i]}
+	for tries := 0.0; g.left > 0 && tries < 20*least && float64(len(out)) < least; tries++ {
+		v := g.value(depth, items[min(len(out), len(items)-1)], s["contains"])
+		if s["uniqueItems"] != true || !slices.ContainsFunc(out, func(o any) bool { return jsonschema.Equal(o, v) }) {
+			out = append(out, v)
 		}
-		if float64(i) >= n-need {
-			parts = append(parts, s["contains"])
-		}
-		v := g.value(map[string]any{"allOf": parts}, depth+1)
-		for try := 0; try < 20 && s["uniqueItems"] == true && slices.ContainsFunc(out, func(o any) bool { return jsonschema.Equal(o, v) }); try++ {
-			g.plain = false
-			v = g.value(map[string]any{"allOf": parts}, depth+1)
-		}
-		out = append(out, v)
 	}
 	return out
 }
 
+// number takes the multiple that is next to one, or by chance another near it.
 func (g *guess) number(s map[string]any, whole bool) any {
-	step := number(s["multipleOf"], 0)
-	if whole && step != math.Trunc(step) || whole && step == 0 {
-		step = max(1, math.Ceil(step))
+	low := max(number(s["minimum"], math.Inf(-1)), number(s["exclusiveMinimum"], math.Inf(-1)))
+	high := min(number(s["maximum"], math.Inf(1)), number(s["exclusiveMaximum"], math.Inf(1)))
+	step := number(s["multipleOf"], 1)
+	if s["multipleOf"] == nil && !whole && low < high {
+		step = min(1, (high-low)/100)
 	}
-	low := max(number(s["minimum"], -1e6), number(s["exclusiveMinimum"], -1e6))
-	high := min(number(s["maximum"], max(low, 1)+1e6), number(s["exclusiveMaximum"], max(low, 1)+1e6))
-	v := min(max(1, low), high)
-	if !g.plain || v == s["exclusiveMinimum"] || v == s["exclusiveMaximum"] {
-		v = low + (high-low)*float64(1+g.pick(999))/1000
+	first, last := math.Ceil(low/step), math.Floor(high/step)
+	if first > last {
+		return low
 	}
-	if step > 0 {
-		v = math.Floor(v/step) * step
-		if v < low || v == s["exclusiveMinimum"] {
-			v += step
-		}
-	}
-	return v
+	n := min(max(1, first), last) + float64(g.pick(100)*(1-2*g.pick(2)))
+	return min(max(n, first), last) * step
 }
 
 func (g *guess) text(s map[string]any) any {
-	format, _ := s["format"].(string)
+	least, most := int(min(1e5, number(s["minLength"], 0))), int(min(1e5, number(s["maxLength"], 1e5)))
+	g.left -= least / 100
+	if pattern, ok := s["pattern"].(string); ok {
+		text := g.match(pattern, least)
+		return text + strings.Repeat("x", max(0, least-len(text)))
+	}
+	uuid, format := "00000000-0000-4000-8000-000000000000", fmt.Sprint(s["format"])
 	text := map[string]string{
-		"date-time": g.now.UTC().Format(time.RFC3339), "date": g.now.UTC().Format(time.DateOnly), "time": g.now.UTC().Format("15:04:05Z"),
-		"uuid": "00000000-0000-4000-8000-000000000000", "uuid4": "00000000-0000-4000-8000-000000000000", "email": "someone@example.com",
-		"uri": "http://example.com/", "hostname": "localhost", "ipv4": "127.0.0.1", "ipv6": "::1",
+		"date-time": g.now.Format(time.RFC3339), "date": g.now.Format(time.DateOnly), "time": g.now.Format("15:04:05Z"), "uuid": uuid, "uuid4": uuid,
+		"email": "someone@example.com", "uri": "http://example.com/", "hostname": "localhost", "ipv4": "127.0.0.1", "ipv6": "::1",
 	}[format]
-	if pattern, ok := s["pattern"].(string); ok && pattern != "" {
-		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
-			text = g.match(re)
-		}
-	} else if text == "" {
-		text = fmt.Sprint("text", strings.Repeat("x", g.pick(9)), strings.TrimLeft(fmt.Sprint(g.pick(1000)), "0"))
-		text += strings.Repeat("x", int(max(0, min(1e5, number(s["minLength"], 0)-float64(len(text))))))
-		text = text[:int(min(float64(len(text)), number(s["maxLength"], 1e6)))]
+	if text == "" {
+		text = "text" + strings.Repeat("x", max(least-4, g.pick(50)))
+		text = text[:min(len(text), most)]
 	}
 	return text
 }
 
-// match writes a text that a pattern matches.
-func (g *guess) match(re *syntax.Regexp) (text string) {
-	least, most := 1, 1
-	switch re.Op {
-	case syntax.OpLiteral:
-		return string(re.Rune)
-	case syntax.OpCharClass:
-		at := 2 * g.pick(len(re.Rune)/2)
-		return string(re.Rune[at] + rune(g.pick(int(min(re.Rune[at+1]-re.Rune[at], 25))+1)))
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return "x"
-	case syntax.OpAlternate:
-		return g.match(re.Sub[g.pick(len(re.Sub))])
-	case syntax.OpStar, syntax.OpQuest, syntax.OpPlus, syntax.OpRepeat:
-		least, most = map[syntax.Op]int{syntax.OpPlus: 1, syntax.OpRepeat: re.Min}[re.Op], map[syntax.Op]int{syntax.OpQuest: 1, syntax.OpRepeat: re.Max}[re.Op]
-		if re.Op != syntax.OpQuest && most <= 0 {
-			most = least + 20
-		}
+// match walks through the program of a pattern; more than least letters are chance.
+func (g *guess) match(pattern string, least int) (text string) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return ""
 	}
-	for range least + g.pick(most-least+1) {
-		for _, sub := range re.Sub {
-			text += g.match(sub)
+	program, _ := syntax.Compile(re.Simplify()) // has no errors
+	for at, steps := program.Start, 0; steps < 1e5 && program.Inst[at].Op != syntax.InstMatch; steps++ {
+		i := program.Inst[at]
+		at = int(i.Out)
+		switch n := len(i.Rune); {
+		case i.Op == syntax.InstAlt && len(text) >= least && g.pick(2) == 0:
+			at = int(i.Arg)
+		case n > 0:
+			from := g.pick((n+1)/2) * 2
+			text += string(i.Rune[from] + rune(g.pick(int(i.Rune[min(from+1, n-1)]-i.Rune[from])+1)))
+		case i.Op == syntax.InstRuneAny || i.Op == syntax.InstRuneAnyNotNL:
+			text += "x"
 		}
 	}
 	return text

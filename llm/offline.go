@@ -25,26 +25,21 @@ func (offline) String() string              { return "the built-in offline model
 func (offline) Check(context.Context) error { return nil }
 
 func (o offline) Generate(ctx context.Context, r *Request, stream func(string) error) (*Answer, error) {
-	text, asked := o.say(r.Messages), 0
+	text, asked, err := o.say(r.Messages), 0, ctx.Err()
 	if r.Schema != nil {
-		var err error
-		if text, err = r.Schema.Example(o.now()); err != nil {
-			return nil, err
-		}
+		text, err = r.Schema.Example(o.now())
 	}
 	for _, m := range r.Messages {
 		asked += len(strings.Fields(m.Text))
 	}
-	pieces, cut := strings.SplitAfter(text, " "), false
-	if r.Schema == nil && r.MaxTokens > 0 && len(pieces) > r.MaxTokens {
-		pieces, cut = pieces[:r.MaxTokens], true
+	words, cut := strings.SplitAfter(text, " "), false
+	if r.Schema == nil && r.MaxTokens > 0 && len(words) > r.MaxTokens {
+		words, cut = words[:r.MaxTokens], true
 	}
-	for i := 0; stream != nil && i < len(pieces); i++ {
-		if err := stream(pieces[i]); err != nil {
-			return nil, err
-		}
+	for i := 0; stream != nil && err == nil && i < len(words); i++ {
+		err = stream(words[i])
 	}
-	return &Answer{strings.Join(pieces, ""), Usage{asked, len(pieces), asked + len(pieces), cut}}, ctx.Err()
+	return &Answer{strings.Join(words, ""), Usage{asked, len(words), asked + len(words), cut}}, err
 }
 
 const (
@@ -66,11 +61,12 @@ var (
 	hearDate  = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 	hearClock = regexp.MustCompile(`(?i)\b(time|date|day|today|tomorrow|yesterday)\b`)
 	hearSum   = regexp.MustCompile(`[-+(]*[\d.][-+*/().\d ]*[-+*/][-+*/().\d ]*[\d)]`)
-	days      = map[string]int{"tomorrow": 1, "yesterday": -1}
 )
 
 func (o offline) say(messages []Message) string {
-	prompt := strings.TrimSpace(messages[len(messages)-1].Text)
+	prompt, before := strings.TrimSpace(messages[len(messages)-1].Text), messages[:len(messages)-1]
+	sum, notSum := parser.ParseExpr(hearSum.FindString(prompt[:min(len(prompt), 200)]))
+	day, notDay := time.Parse(time.DateOnly, hearDate.FindString(prompt))
 	switch {
 	case hearEcho.MatchString(prompt):
 		return hearEcho.FindStringSubmatch(prompt)[1]
@@ -79,28 +75,26 @@ func (o offline) say(messages []Message) string {
 	case hearWho.MatchString(prompt):
 		return whatItIs + " Say help to see what I can do."
 	case hearSaid.MatchString(prompt):
-		for _, m := range slices.Backward(messages[:len(messages)-1]) {
+		for _, m := range slices.Backward(before) {
 			if m.Role == User {
 				return "You said: " + m.Text
 			}
 		}
 		return "You have not said anything before."
-	case hearDate.MatchString(prompt):
-		if day, err := time.Parse(time.DateOnly, hearDate.FindString(prompt)); err == nil {
-			return day.Format("2006-01-02 is a Monday.")
-		}
+	case notDay == nil:
+		return day.Format("2006-01-02 is a Monday.")
+	case hearDate.MatchString(prompt): // of no such day
 	case hearClock.MatchString(prompt):
 		word := strings.ToLower(hearClock.FindString(prompt))
+		day := o.now().AddDate(0, 0, map[string]int{"tomorrow": 1, "yesterday": -1}[word])
 		layout := map[string]string{"time": "Monday, 2006-01-02, 15:04:05 MST"}[word]
-		return strings.ToUpper(word[:1]) + word[1:] + ": " + o.now().AddDate(0, 0, days[word]).Format(cmp.Or(layout, "Monday, 2006-01-02")) + "."
-	case hearSum.MatchString(prompt) && len(prompt) < 200 && !strings.Contains(prompt, "//"):
-		if sum, err := parser.ParseExpr(hearSum.FindString(prompt)); err == nil && evaluate(sum).Kind() == constant.Float {
-			value := evaluate(sum)
-			if whole := constant.ToInt(value); whole.Kind() == constant.Int {
-				return hearSum.FindString(prompt) + " = " + whole.ExactString()
-			}
-			return hearSum.FindString(prompt) + " = " + value.String()
+		return strings.ToUpper(word[:1]) + word[1:] + ": " + day.Format(cmp.Or(layout, "Monday, 2006-01-02")) + "."
+	case notSum == nil && !strings.Contains(prompt, "//") && evaluate(sum).Kind() == constant.Float:
+		value := evaluate(sum)
+		if whole := constant.ToInt(value); whole.Kind() == constant.Int {
+			value = whole
 		}
+		return hearSum.FindString(prompt) + " = " + value.String()
 	}
 	return fmt.Sprintf("You said: %s\n\nThat is more than I can answer. %s Say help to see what I can do.", prompt, whatItIs)
 }
