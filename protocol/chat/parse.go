@@ -33,13 +33,18 @@ import (
 // Python counts as false (null, 0, ""), is filled: the time is now, the id is made
 // from the payload, the same each time. Two messages of the same bytes without an
 // id are thus one message.
-func Mend(payload []byte) ([]byte, error) { return mend(payload, messageShape) }
+func Mend(payload []byte) ([]byte, error) { return mend(payload, new(ChatMessage), messageShape) }
 
 // MendAcknowledgement is [Mend] for a ChatAcknowledgement: unknown keys are
 // refused, and a missing timestamp is now.
-func MendAcknowledgement(payload []byte) ([]byte, error) { return mend(payload, acknowledgementShape) }
+func MendAcknowledgement(payload []byte) ([]byte, error) {
+	return mend(payload, new(ChatAcknowledgement), acknowledgementShape)
+}
 
-func mend(payload []byte, shape func() (*uagents.Codec, error)) ([]byte, error) {
+func mend(payload []byte, whole any, shape func() (*uagents.Codec, error)) ([]byte, error) {
+	if len(payload) <= maxWhole && uagents.ReadsItself(payload, whole) {
+		return payload, nil // nothing is missing or odd, as in most
+	}
 	codec, err := shape()
 	if err != nil {
 		return nil, err
@@ -74,6 +79,7 @@ func mend(payload []byte, shape func() (*uagents.Codec, error)) ([]byte, error) 
 const (
 	maxPayload = 1 << 20 // what the codec reads
 	maxItems   = 10_000  // of a list in a message
+	maxWhole   = 200_000 // bytes, with which no list of whole items has more than maxItems
 )
 
 // checkLists refuses a message with very many parts. Each is held against all kinds

@@ -153,6 +153,17 @@ func TestMendMakesTheSameIDEachTime(t *testing.T) {
 }
 
 // A refusal names the place and says what would do.
+// A message that is as it should be is not written anew.
+func TestMendLeavesWhatIsWhole(t *testing.T) {
+	whole := `{"timestamp":"2026-11-15T08:00:00.5+00:00", "msg_id":"3f2b8c1e-7a4d-4c6b-9e2f-5d1c0b8a7e10", "content":[{"type":"text","text":"\u00e9"},{"type":"metadata","metadata":{"a":"b"}}]}`
+	if got, err := chat.Mend([]byte(whole)); err != nil || string(got) != whole {
+		t.Errorf("Mend = %s (%v)", got, err)
+	}
+	if got, err := chat.Mend([]byte(strings.Replace(whole, `"type":"text",`, "", 1))); err != nil || !strings.Contains(string(got), `{"type": "text", "text":`) {
+		t.Errorf("Mend = %s (%v), want the type", got, err)
+	}
+}
+
 func TestMendRefuses(t *testing.T) {
 	const kinds = "text, resource, metadata, start-session, end-session, start-stream, end-stream"
 	for _, tc := range []struct{ name, payload, want string }{
@@ -164,6 +175,8 @@ func TestMendRefuses(t *testing.T) {
 		{"no JSON", `{"content": [}`, "malformed: expected a value at byte 13 of the JSON text, found '}'"},
 		{"too deep", `{"content": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "too_large: the JSON text nests too deep at byte 75"},
 		{"too many parts", `{"content": [` + strings.Repeat(`{},`, 10_000) + `{}]}`, "too_large: content: a list of 10001 items, at most 10000 are read"},
+		{"too many whole parts", `{"timestamp":"2026-11-15T08:00:00Z","msg_id":"3f2b8c1e-7a4d-4c6b-9e2f-5d1c0b8a7e10","content":[` + strings.Repeat(`{"type":"end-session"},`, 10_000) + `{"type":"end-session"}]}`,
+			"too_large: content: a list of 10001 items, at most 10000 are read"},
 		{"too many parts, in pairs", `[["content", [` + strings.Repeat(`{},`, 10_000) + `{}]]]`, "too_large: [0][1]: a list of 10001 items, at most 10000 are read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
