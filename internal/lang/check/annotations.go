@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
@@ -63,22 +64,56 @@ type trait struct {
 	alone *argKind           // kind of the only argument, which has no name
 	words []string           // what that may be, if it is a word
 	named map[string]argKind // arguments with names, all optional
+	all   bool               // none of them may be left out
+	fits  func(v *syntax.Literal, on target) string
+}
+
+// Numbers of fields in protobuf.
+const (
+	maxTag        = 1<<29 - 1
+	firstReserved = 19000
+	lastReserved  = 19999
+)
+
+func notEmpty(v *syntax.Literal, _ target) string {
+	if v.Value == "" {
+		return "a name that is not empty"
+	}
+	return ""
+}
+
+func tagFits(v *syntax.Literal, on target) string {
+	n, err := strconv.Atoi(v.Raw)
+	if err != nil || n > maxTag || n < 0 || n == 0 && on != onValue {
+		return "a number from 1 to " + strconv.Itoa(maxTag)
+	}
+	if n >= firstReserved && n <= lastReserved && on != onValue {
+		return "a number that protobuf does not keep for itself, as it does 19000 to 19999"
+	}
+	return ""
+}
+
+func precisionFits(v *syntax.Literal, _ target) string {
+	if n, err := strconv.Atoi(v.Raw); err != nil || n < 0 || n > 9 {
+		return "a number of digits from 0 to 9"
+	}
+	return ""
 }
 
 var traits = map[string]trait{
-	"name":        {on: onProtocol | onType | onEnum | onMessage | onField, alone: new(aString)},
+	"name":        {on: onProtocol | onType | onEnum | onMessage | onField, alone: new(aString), fits: notEmpty},
 	"description": {on: onAll, alone: new(aString)},
 	"deprecated":  {on: onAll, alone: new(aString), named: map[string]argKind{"since": aString, "use": aString}},
-	"wire":        {on: onField | onValue, alone: new(aString)},
+	"wire":        {on: onField | onValue, alone: new(aString), fits: notEmpty},
 	"json":        {on: onField | onType, alone: new(aWord), words: []string{"string", "number", "iso8601"}},
-	"tag":         {on: onField | onMessage | onValue, alone: new(aInt)},
-	"precision":   {on: onField | onType, alone: new(aInt)},
+	"tag":         {on: onField | onMessage | onValue, alone: new(aInt), fits: tagFits},
+	"precision":   {on: onField | onType, alone: new(aInt), fits: precisionFits},
 	"newtype":     {on: onType},
 	"in":          {on: onField},
 	"out":         {on: onField},
 	"key":         {on: onField},
 	"race":        {on: onProtocol | onMessage | onRule, alone: new(aWord), words: []string{"ok"}},
-	"quota":       {on: onProtocol | onMessage, named: map[string]argKind{"window": aDuration, "max": aInt}},
+	"quota":       {on: onProtocol | onMessage, named: map[string]argKind{"window": aDuration, "max": aInt}, all: true},
 	"aea": {on: onPackage | onProtocol | onMessage | onField | onCustom | onType, named: map[string]argKind{
 		"author": aString, "license": aString, "aea_version": aString, "id": aString, "name": aString, "version": aString,
 		"description": aString, "type": aString, "flavour": anything}},
@@ -145,8 +180,9 @@ func (m *module) annotation(a *syntax.Annotation, name string, on target) bool {
 		m.report("PAR1031", a.Span, "it stands on: "+t.on.String(), "annotation '%s' does not apply to a %s", name, on)
 		return false
 	}
-	if t.alone != nil && len(a.Args) == 1 && a.Args[0].Name.Text == "" {
-		v := a.Args[0].Value
+	args := a.Args
+	if t.alone != nil && len(args) > 0 && args[0].Name.Text == "" && (len(args) == 1 || t.named != nil) {
+		v := args[0].Value
 		if !isKind(v, *t.alone) {
 			m.report("PAR1031", v.Span, "", "annotation '%s' takes %s, found %s", name, argKinds[*t.alone], literalText(v))
 			return false
@@ -155,9 +191,17 @@ func (m *module) annotation(a *syntax.Annotation, name string, on target) bool {
 			m.report("PAR1031", v.Span, "one of "+strings.Join(t.words, ", "), "annotation '%s' does not know '%s'", name, v.Value)
 			return false
 		}
-		return true
+		if t.fits != nil {
+			if want := t.fits(v, on); want != "" {
+				m.report("PAR1031", v.Span, "", "annotation '%s' takes %s, found %s", name, want, literalText(v))
+				return false
+			}
+		}
+		if args = args[1:]; len(args) == 0 {
+			return true
+		}
 	}
-	if t.alone != nil && t.named == nil || len(a.Args) > 0 && t.alone == nil && t.named == nil {
+	if t.alone != nil && t.named == nil || len(args) > 0 && t.alone == nil && t.named == nil {
 		want := "no argument"
 		if t.alone != nil {
 			want = "one argument, " + argKinds[*t.alone]
@@ -165,10 +209,10 @@ func (m *module) annotation(a *syntax.Annotation, name string, on target) bool {
 		m.report("PAR1031", a.Span, "", "annotation '%s' takes %s", name, want)
 		return false
 	}
-	return m.namedArgs(a, name, t)
+	return m.namedArgs(a, args, name, t)
 }
 
-func (m *module) namedArgs(a *syntax.Annotation, name string, t trait) bool {
+func (m *module) namedArgs(a *syntax.Annotation, args []syntax.Arg, name string, t trait) bool {
 	var names []string
 	for n := range t.named {
 		names = append(names, n)
@@ -176,7 +220,7 @@ func (m *module) namedArgs(a *syntax.Annotation, name string, t trait) bool {
 	slices.Sort(names)
 	ok := true
 	seen := make(map[string]bool)
-	for _, arg := range a.Args {
+	for _, arg := range args {
 		kind, known := t.named[arg.Name.Text]
 		switch {
 		case arg.Name.Text == "":
@@ -196,6 +240,12 @@ func (m *module) namedArgs(a *syntax.Annotation, name string, t trait) bool {
 			continue
 		}
 		ok = false
+	}
+	for _, n := range names {
+		if ok && t.all && !seen[n] {
+			m.report("PAR1031", a.Span, "", "annotation '%s' needs the argument '%s'", name, n)
+			return false
+		}
 	}
 	return ok
 }
@@ -243,7 +293,13 @@ func (m *module) trait(d *syntax.AnnotationDecl) {
 	if d.Broken {
 		return
 	}
+	seen := make(map[string]bool)
 	for _, p := range d.Params {
+		if seen[p.Name.Text] {
+			m.report("PAR1003", p.Name.Span, "", "duplicate parameter '%s'", p.Name.Text)
+			continue
+		}
+		seen[p.Name.Text] = true
 		t := m.top.typ(p.Type, d.Name.String()+pascal(p.Name.Text))
 		if p.Default != nil && t != wrong {
 			m.c.later = append(m.c.later, func() {

@@ -59,7 +59,9 @@ type Protocol struct {
 
 	base      *Protocol
 	converter *scope
-	unclear   bool            // the dialogue cannot be judged
+	vague     bool            // parts of the protocol were not understood: names may be missing
+	unclear   bool            // what is missing in the dialogue cannot be judged
+	strangers bool            // a role is not known: who sends what cannot be judged
 	slips     map[string]int  // unknown names, by the code of what follows from them
 	solved    map[string]bool // messages whose senders the source does not name
 }
@@ -220,10 +222,10 @@ func (m *module) full(code string) bool {
 
 // judge lets package verify look at the dialogue and places what it finds.
 func (m *module) judge(p *Protocol) {
-	if p.unclear || !verify.Covers(p.Spec) {
+	if p.vague || !verify.Covers(p.Spec) {
 		return
 	}
-	result := verify.Protocol(p.Spec, verify.Options{Bounds: m.c.options.Bounds})
+	result := verify.Protocol(p.Spec, verify.Options{Bounds: m.c.options.Bounds && !p.unclear})
 	count := make(map[string]int)
 	for _, f := range result.Findings {
 		count[f.Code]++
@@ -232,12 +234,29 @@ func (m *module) judge(p *Protocol) {
 		if count[f.Code] <= p.slips[f.Code] {
 			continue // what lacks it is what the unknown name was meant for
 		}
+		if p.follows(f.Code) {
+			continue
+		}
 		if m.full(f.Code) {
 			continue
 		}
 		m.c.found = append(m.c.found, diag.New(f.Code, p.place(f.At), f.Hint, "%s", f.Message))
 	}
-	p.setSenders(result.Senders)
+	if !p.unclear && !p.strangers {
+		p.setSenders(result.Senders)
+	}
+}
+
+// follows reports whether a finding may only follow from something else that was
+// said of the protocol. What is written wrongly is wrong in any case.
+func (p *Protocol) follows(code string) bool {
+	switch code {
+	case "PAR2107", "PAR2108", "PAR2141":
+		return false
+	case "PAR2120", "PAR2121":
+		return p.unclear || p.strangers
+	}
+	return p.unclear
 }
 
 // setSenders completes who sends what, so that each role's manifest holds what

@@ -52,7 +52,7 @@ func (w *protocolWriter) inherit() {
 		return
 	}
 	w.base = base
-	w.unclear = w.unclear || base.unclear
+	w.vague, w.unclear, w.strangers = w.vague || base.vague, w.unclear || base.unclear, w.strangers || base.strangers
 	b := base.Spec
 	w.Spec.Roles = slices.Clone(b.Roles)
 	w.Spec.Messages = slices.Clone(b.Messages)

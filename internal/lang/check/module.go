@@ -274,6 +274,11 @@ func (s *scope) declare(item syntax.Item) {
 		name, names = d.Name, s.messages
 		record, _ = d.Body.(*syntax.Record)
 	case *syntax.AnnotationDecl:
+		if first := s.m.traits[d.Name.String()]; first != nil {
+			at := s.m.file.At(first.Name.At()).Start
+			s.m.report("PAR1002", d.Name.At(), "rename one", "annotation '%s' is declared twice; first at %d:%d", d.Name.String(), at.Line, at.Column)
+			return
+		}
 		s.m.traits[d.Name.String()] = d
 		return
 	default:
@@ -428,12 +433,16 @@ func (m *module) resolve() {
 			}
 		}
 	}
-	for _, item := range m.file.Items {
-		switch d := item.(type) {
-		case *syntax.AnnotationDecl:
-			m.trait(d)
-		case *syntax.MessageDecl:
-			m.class(d)
+	for _, s := range scopes {
+		for _, item := range s.items() {
+			switch d := item.(type) {
+			case *syntax.AnnotationDecl:
+				m.trait(d)
+			case *syntax.MessageDecl:
+				if s == m.top { // those of protocols are looked at with them
+					m.class(d)
+				}
+			}
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestOneSlipIsMostlyOneMessage(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d slips have several messages, at most %d", kind, several, total, most)
-		if several*100 > 6*total || most > 6 {
+		if several*100 > 2*total || most > 2 {
 			t.Errorf("%s: %d of %d slips have several messages; the most, %d, are\n%s", kind, several, total, most, worst)
 		}
 	}

@@ -24,7 +24,7 @@ func (m *module) protocol(p *Protocol) {
 		return
 	}
 	p.Spec = &spec.Protocol{Name: p.Name, Doc: p.Decl.Doc()}
-	p.unclear = p.Decl.Broken
+	p.vague = vague(p.Decl)
 	w := &protocolWriter{module: m, Protocol: p, declared: make(map[string]bool), told: make(map[string]bool)}
 	p.slips = make(map[string]int)
 	w.head()
@@ -32,6 +32,32 @@ func (m *module) protocol(p *Protocol) {
 	w.items()
 	w.finish()
 	m.judge(p)
+}
+
+// vague reports whether mistakes of the text hide what a protocol says of its
+// messages and roles. A mistake in the body of a type or message does not.
+func vague(d *syntax.ProtocolDecl) bool {
+	if !d.Broken {
+		return false
+	}
+	inBodies := false
+	for _, item := range d.Items {
+		if !item.Base().Broken {
+			continue
+		}
+		switch item := item.(type) {
+		case *syntax.TypeDecl, *syntax.EnumDecl, *syntax.CustomDecl:
+			inBodies = true
+		case *syntax.MessageDecl:
+			if body, ok := item.Body.(*syntax.Record); !ok || !body.Whole {
+				return true
+			}
+			inBodies = true
+		default:
+			return true
+		}
+	}
+	return !inBodies || d.Lost
 }
 
 // A protocolWriter turns the tree of a protocol into data.
@@ -201,9 +227,11 @@ func (w *protocolWriter) rolesNamed(names []syntax.Name) []string {
 	var out []string
 	for _, n := range w.distinct(names) {
 		if w.Spec.Role(n.Text) == nil {
-			w.unclear = true
-			if w.Decl.Broken || w.told["role "+n.Text] {
-				continue // what was not understood may have declared it
+			w.strangers = true
+			out = append(out, n.Text)
+			w.vague = w.vague || w.Decl.Broken // what was not understood may have declared it
+			if w.vague || w.told["role "+n.Text] {
+				continue
 			}
 			w.told["role "+n.Text] = true
 			var known []string
@@ -279,7 +307,11 @@ func (w *protocolWriter) messageNamed(n syntax.Name, what, follows string) {
 // known reports whether there is a message of the name, or may be one in what
 // was not understood.
 func (w *protocolWriter) known(name string) bool {
-	return w.declared[name] || w.converter.messages[name] != nil || w.Decl.Broken
+	if w.declared[name] || w.converter.messages[name] != nil {
+		return true
+	}
+	w.vague = w.vague || w.Decl.Broken
+	return w.vague
 }
 
 func (w *protocolWriter) duration(l *syntax.Literal) time.Duration {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/parley-agents/parley/internal/lang/syntax"
@@ -39,14 +40,32 @@ func (f *filling) fill() {
 	f.state = resolved
 }
 
-func (f *filling) declare(name syntax.Name, wire string, seen map[string]bool) bool {
-	if seen[wire] {
-		f.broken = true
-		f.scope.m.report("PAR1003", name.Span, "", "duplicate field '%s'", wire)
-		return false
+// declare takes a name of a field in the source and on the wire, if no other has
+// either.
+func (f *filling) declare(at syntax.Span, local, wire string, seen map[string]bool) bool {
+	for _, name := range []string{wire, "\x00" + local} {
+		if seen[name] {
+			f.broken = true
+			f.scope.m.report("PAR1003", at, "", "duplicate field '%s'", strings.TrimPrefix(name, "\x00"))
+			return false
+		}
+		seen[name] = true
 	}
-	seen[wire] = true
 	return true
+}
+
+// tagged asks that no two fields have the same number.
+func (f *filling) tagged(d *syntax.Field, seen map[string]bool) {
+	for _, a := range d.Annotations {
+		if a.Name.String() != "tag" || len(a.Args) != 1 {
+			continue
+		}
+		number := a.Args[0].Value.Raw
+		if seen["\x00@"+number] {
+			f.scope.m.report("PAR1031", a.Span, "give it another", "two fields have the number %s", number)
+		}
+		seen["\x00@"+number] = true
+	}
 }
 
 func (f *filling) field(d *syntax.Field, seen map[string]bool) {
@@ -56,9 +75,10 @@ func (f *filling) field(d *syntax.Field, seen map[string]bool) {
 	if wire, ok := text(a, "wire"); ok {
 		field.Name, field.Local = wire, d.Name.Text
 	}
-	if !f.declare(d.Name, field.Name, seen) {
+	if !f.declare(d.Name.Span, d.Name.Text, field.Name, seen) {
 		return
 	}
+	f.tagged(d, seen)
 	field.Description, _ = text(a, "description")
 	field.Alias, _ = argText(a, "uagents", "alias")
 	field.Title, _ = argText(a, "uagents", "title")
@@ -154,7 +174,7 @@ func (f *filling) spread(d *syntax.Spread, seen map[string]bool) {
 	}
 	f.broken = f.broken || base.broken
 	for _, field := range r.Fields {
-		if f.declare(syntax.Name{Span: d.Name.At()}, field.Name, seen) {
+		if f.declare(d.Name.At(), cmp.Or(field.Local, field.Name), field.Name, seen) {
 			f.record.Fields = append(f.record.Fields, field)
 		}
 	}

@@ -33,6 +33,9 @@ func (c *checker) settle(d *definition) spec.Type {
 	size := c.size
 	if d.item.Base().Broken {
 		d.state, d.typ = resolved, wrong
+		if d.record != nil && d.record.Whole { // of which the other members can be judged
+			d.scope.record(d.record, &spec.Record{Name: d.name.Text}, nil)
+		}
 		return wrong
 	}
 	if c.depth++; c.depth > maxAliases {
@@ -207,18 +210,23 @@ func arityHint(id string) string {
 
 func (s *scope) generic(id string, t *syntax.Named, name string) spec.Type {
 	items := make([]spec.Type, len(t.Of))
+	sound := true
 	for i, of := range t.Of {
 		inner := name
 		if _, anonymous := of.(*syntax.Record); anonymous {
 			inner = name + "Item"
 		}
-		if items[i] = s.typ(of, inner); items[i] == wrong {
-			return wrong
-		}
+		items[i] = s.typ(of, inner)
+		sound = sound && items[i] != wrong
+	}
+	if id == "Map" && items[0] != wrong {
+		s.m.c.later = append(s.m.c.later, func() { s.mapKey(t.Of[0], items[0]) })
+	}
+	if !sound {
+		return wrong
 	}
 	switch id {
 	case "Map":
-		s.m.c.later = append(s.m.c.later, func() { s.mapKey(t.Of[0], items[0]) })
 		return &spec.Map{Key: items[0], Value: items[1]}
 	case "Tuple":
 		return &spec.Tuple{Items: items}
@@ -306,7 +314,7 @@ func (s *scope) enum(d *syntax.EnumDecl) spec.Type {
 		}
 		if v.Value != nil {
 			if value, ok = jsonOf(v.Value); !ok || v.Value.Kind == syntax.List || v.Value.Kind == syntax.Object || v.Value.Kind == syntax.Word && v.Value.Value != "true" && v.Value.Value != "false" {
-				s.m.report("PAR1015", v.Value.Span, `such as = "value"`, "an enum value is a string or a number")
+				s.m.report("PAR1015", v.Value.Span, `such as = "value"`, "an enum value is a string, a number, true or false")
 				continue
 			}
 		}

@@ -20,6 +20,10 @@ func (s *scope) union(t *syntax.Union, name string) spec.Type {
 		if _, anonymous := v.Type.(*syntax.Record); anonymous {
 			inner = name + "Variant"
 		}
+		if o, ok := v.Type.(*syntax.Optional); ok {
+			m.report("PAR1009", syntax.Span{Start: o.End - 1, End: o.End}, "use `| Null` for a value that may be null, `( … )?` for a field that may be left out", "'?' only applies to a field, not to a variant")
+			v.Type = o.Type
+		}
 		typ := s.typ(v.Type, inner)
 		if typ == wrong {
 			failed = true

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/base64"
 	"math/big"
 	"regexp"
@@ -177,6 +178,24 @@ func (s *scope) fit(l *syntax.Literal, t spec.Type, nullable bool) (pyjson.Value
 	return s.fitScalar(l, v, &scalar, not)
 }
 
+// strayWord returns a word in a value that is neither true, false nor null.
+func strayWord(l *syntax.Literal) string {
+	if l.Kind == syntax.Word && l.Value != "true" && l.Value != "false" && l.Value != "null" {
+		return l.Value
+	}
+	for _, item := range l.Items {
+		if word := strayWord(item); word != "" {
+			return word
+		}
+	}
+	for _, m := range l.Members {
+		if word := strayWord(m.Value); word != "" {
+			return word
+		}
+	}
+	return ""
+}
+
 func within(l *syntax.Literal, problem string) string {
 	return "does not fit: " + literalText(l) + " " + problem
 }
@@ -227,13 +246,47 @@ func (s *scope) fitMap(l *syntax.Literal, t *spec.Map, not string) (pyjson.Value
 		return object, not
 	}
 	for _, m := range l.Members {
+		key, problem := s.fitKey(m, t.Key)
+		if problem != "" {
+			return object, "does not fit: key '" + m.Key.Text + "' " + problem
+		}
 		v, problem := s.fit(m.Value, t.Value, false)
 		if problem != "" {
 			return object, within(m.Value, problem)
 		}
-		object.Set(m.Key.Text, v)
+		if _, twice := object.Get(key); twice {
+			return object, "has the key '" + key + "' twice"
+		}
+		object.Set(key, v)
 	}
 	return object, ""
+}
+
+// fitKey fits a key, which is text on JSON whatever its type, and returns it as it
+// stands there.
+func (s *scope) fitKey(m syntax.LiteralMember, t spec.Type) (string, string) {
+	literals := []*syntax.Literal{{Kind: syntax.String, Value: m.Key.Text, Raw: syntax.Quote(m.Key.Text)}}
+	if !m.String {
+		literals = append(literals, &syntax.Literal{Kind: syntax.Word, Value: m.Key.Text, Raw: m.Key.Text})
+	}
+	if scalar, ok := spec.AsScalar(t); ok && isInteger(scalar.Kind) && isWhole(m.Key.Text) {
+		literals = append(literals, &syntax.Literal{Kind: syntax.Number, Raw: m.Key.Text})
+	} else if ok && scalar.Kind == spec.Bool {
+		literals = append(literals, &syntax.Literal{Kind: syntax.Word, Value: m.Key.Text, Raw: m.Key.Text})
+	}
+	first := ""
+	for _, l := range literals {
+		v, problem := s.fit(l, t, false)
+		switch {
+		case problem != "":
+			first = cmp.Or(first, problem)
+		case v.Kind == pyjson.String:
+			return v.Text, ""
+		default:
+			return m.Key.Text, ""
+		}
+	}
+	return "", first
 }
 
 func (s *scope) fitRecord(l *syntax.Literal, t *spec.Record, not string) (pyjson.Value, string) {
@@ -269,6 +322,9 @@ func (s *scope) fitScalar(l *syntax.Literal, v pyjson.Value, t *spec.Scalar, not
 	text := l.Kind == syntax.String || l.Kind == syntax.Text
 	switch k := t.Kind; {
 	case k == spec.Any:
+		if word := strayWord(l); word != "" {
+			return v, "is no JSON: " + word + " is not in quotes"
+		}
 		return v, ""
 	case k == spec.Null:
 		if isNull(l) {

@@ -29,6 +29,9 @@ func (f *File) pos(offset int32) diag.Pos {
 	if f.last.Line == line && int32(f.last.Offset) <= offset { // lines can be long, and mistakes many
 		from, column = int32(f.last.Offset), f.last.Column
 	}
+	if from == 0 && offset > 0 && strings.HasPrefix(f.src, string(byteOrderMark)) {
+		column-- // nobody sees it
+	}
 	f.last = diag.Pos{Offset: int(offset), Line: line, Column: column + utf8.RuneCountInString(f.src[from:offset])}
 	return f.last
 }

@@ -69,6 +69,10 @@ func (p *parser) leftOut() bool {
 	return p.declares(n) || p.startsProtocolItem(n) && !p.startsDecl(n)
 }
 
+// recordLeftOut tells the same of a record, of which no member looks like the head
+// of a declaration.
+func (p *parser) recordLeftOut() bool { return p.leftOut() || p.declares(p.pastAnnotations()) }
+
 // protocolLeftOut tells the same of a protocol within another.
 func (p *parser) protocolLeftOut() bool {
 	if !p.tok().newline || !p.atMargin() {
@@ -159,10 +163,15 @@ func (p *parser) topItem() (Item, bool) {
 	var item Item
 	ok := false
 	switch {
-	case p.word("parley") && p.peek(1).kind == tokString:
+	case p.word("parley"):
 		p.next()
-		e := &Edition{Value: p.literal()}
-		item, ok = e, true
+		e := &Edition{}
+		if ok = p.is(tokString); ok {
+			e.Value = p.literal()
+		} else {
+			p.unexpected("the edition in quotes", `write parley "1"`)
+		}
+		item = e
 	case p.word("package"):
 		item, ok = p.packageDecl()
 	case p.word("import"):
@@ -363,6 +372,12 @@ func (p *parser) enumItem() (Item, bool) {
 		item, ok = p.reserved(tokEqual)
 	} else {
 		v := &EnumValue{}
+		switch t := p.tok(); {
+		case t.kind == tokString:
+			p.unexpected("a value's name", "write `NAME = "+shorten(p.text(t))+"`")
+		case n.Annotations != nil && !isName(t):
+			p.unexpected("a value's name", "annotations stand before the value")
+		}
 		if v.Name, ok = p.name("a value's name"); ok && p.accept(tokEqual) {
 			v.Value = p.literal()
 			ok = v.Value != nil
@@ -437,8 +452,15 @@ func (p *parser) messageDecl() (Item, bool) {
 		d.Body, ok = p.record()
 	case isName(p.tok()) && !p.tok().newline && d.Class.Text == "" && p.peek(1).kind == tokLBrace:
 		p.unexpected("':'", "write `message "+d.Name.Text+": "+p.text(p.tok())+"`")
+		d.Class, _ = p.name("")
+		d.Body, ok = p.record()
+	case isName(p.tok()) && p.peek(1).kind == tokColon && isName(p.peek(2)) && p.peek(3).kind == tokLBrace:
+		p.unexpected("':', '{' or '='", "a message has one name")
+		p.next()
+		p.next()
 		p.next()
 		d.Body, ok = p.record()
+		return d, ok
 	case p.startsMember(0):
 		p.unexpected("'{' or '='", "write `message "+d.Name.Text+" { … }`")
 		d.Body, ok = p.record()

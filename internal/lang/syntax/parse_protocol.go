@@ -24,7 +24,9 @@ func (p *parser) protocolDecl() (Item, bool) {
 		}
 		d.Extends = &base
 	}
+	lost := len(p.file.lost)
 	d.Items, d.Tail, ok = p.items(block{item: p.protocolItem, stop: p.protocolLeftOut, extra: p.extraBrace, begin: p.startsProtocolItem})
+	d.Lost = len(p.file.lost) > lost || p.file.hidden
 	return d, ok
 }
 
@@ -144,7 +146,7 @@ func (p *parser) roles() (Item, bool) {
 				}
 			}
 			if !p.expectClose(tokRBrack, open) {
-				return d, false
+				return d, p.tok().newline
 			}
 		}
 		d.Roles = append(d.Roles, r)
@@ -208,6 +210,10 @@ func (p *parser) dialogueBody() (Item, bool) {
 		if next := p.peek(1); !isName(next) && diag.Nearest(w, dialogueWords) == "" {
 			p.next()
 			p.unexpected("'->'", "write `"+w+" -> […]`")
+			return nil, false
+		}
+		if w == "else" {
+			p.report("PAR0002", "write `within 30s else …`", "'else' says what happens when a time is up: `within` stands before it")
 			return nil, false
 		}
 		p.unknown("dialogue item", w, dialogueWords)
@@ -361,6 +367,18 @@ func (p *parser) stepBody() (Item, bool) {
 		}
 		return d, true
 	default:
+		if (w == "or" || w == "and") && p.peek(1).kind == tokLBrace && len(p.found) > 0 {
+			p.damage++ // belongs to what was not understood before
+			p.next()
+			d := &Parallel{}
+			d.Blocks, ok = p.blocks(w)
+			return d, ok
+		}
+		if next := p.peek(1); !isName(next) && next.kind != tokLBrace && diag.Nearest(w, flowWords) == "" {
+			p.next()
+			p.unexpected("'->'", "write `"+w+" -> receiver: message`")
+			return nil, false
+		}
 		p.unknown("step", w, flowWords)
 		return nil, false
 	}

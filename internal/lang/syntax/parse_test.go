@@ -47,7 +47,16 @@ var mistakes = []struct {
 	{"escapes", `type A = "\x" | "\u12g4"`, []string{`1:11 PAR0005 unknown escape \x`, `1:18 PAR0005 \u needs four hexadecimal digits`}},
 	{"control character", "type A = \"a\tb\"", []string{`1:12 PAR0005 strings cannot hold the control character '\t'`}},
 	{"empty name", "type `` = Int", []string{"1:6 PAR0005 a name in backticks must not be empty"}},
-	{"byte order mark", "\ufefftype A = Int", []string{"1:1 PAR0006 the file starts with a byte order mark"}},
+	{"byte order mark", "\ufefftype A = #Int", []string{"1:10 PAR0001 unexpected character '#'"}},
+	{"byte order mark inside", "type A = \ufeffInt", []string{"1:10 PAR0006 a byte order mark in the middle of the text"}},
+	{"comment in a comment", "/* a /* b */ */ type A = Int", []string{"1:14 PAR0001 unexpected '*/'"}},
+	{"half a character", `type A = "\ud83d" | "\ude00\ud83d" | "\ud83d\ude00"`, []string{
+		`1:11 PAR0005 \ud83d is half of a character`, `1:22 PAR0005 \ude00 is half of a character`, `1:28 PAR0005 \ud83d is half of a character`}},
+	{"point without digits", "type A = { a: Float = 1. }", []string{"1:23 PAR0008 malformed number '1.'"}},
+	{"string as a value", "enum E { \"a\" }", []string{"1:10 PAR0002 expected a value's name, found the string \"a\""}},
+	{"annotation behind a value", "enum E { A @wire(\"x\"), B }", []string{"1:22 PAR0002 expected a value's name, found ','"}},
+	{"else without within", "protocol P { dialogue { a -> [b] else c; b -> [] } }", []string{"1:34 PAR0002 'else' says what happens when a time is up: `within` stands before it"}},
+	{"arrow of a step", "protocol P { flow { a => b: m } }", []string{"1:23 PAR0002 expected '->', found '='"}},
 	{"not UTF-8", "type A = { a: \xff }\n// \xe9\x00", []string{
 		"1:15 PAR0006 byte ff is not UTF-8", "2:4 PAR0006 byte e9 is not UTF-8", "2:5 PAR0006 a source cannot hold the byte 00"}},
 	{"numbers", "type A = 007\ntype B=1.5s\ntype C = 1e99999\ntype D = 12abc", []string{

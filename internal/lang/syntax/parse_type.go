@@ -182,6 +182,10 @@ func (p *parser) postfix() (Type, bool) {
 }
 
 func (p *parser) primary() (Type, bool) {
+	if p.typeLeftOut() {
+		p.unexpected("a type", "")
+		return nil, false
+	}
 	switch t := p.tok(); t.kind {
 	case tokLBrace:
 		return p.record()
@@ -205,6 +209,14 @@ func (p *parser) primary() (Type, bool) {
 	return p.named()
 }
 
+// typeLeftOut tells that the next member or declaration stands where a type is
+// missing.
+func (p *parser) typeLeftOut() bool {
+	t, next := p.tok(), p.peek(1)
+	return isName(t) && next.kind == tokColon && !next.newline ||
+		t.newline && (p.declares(0) || p.startsProtocolItem(0) && !p.startsDecl(0))
+}
+
 func (p *parser) named() (Type, bool) {
 	n := &Named{Span: Span{Start: p.tok().start}}
 	var ok bool
@@ -226,11 +238,29 @@ func (p *parser) named() (Type, bool) {
 			return nil, false
 		}
 	}
+	if p.is(tokLBrack) && !p.tok().newline {
+		p.brackets(n)
+		return nil, false
+	}
 	if p.is(tokLParen) {
 		n.Args = p.args()
 	}
 	n.End = p.toks[p.i-1].end
 	return n, true
+}
+
+// brackets tells how lists are written here, and skips how other languages do it.
+func (p *parser) brackets(n *Named) {
+	hint := "write `List<" + n.Name.String() + ">`"
+	if p.peek(1).kind != tokRBrack {
+		hint = "write `" + n.Name.String() + "<" + p.text(p.peek(1)) + ">`"
+		if p.peek(2).kind == tokComma {
+			hint = "write `" + n.Name.String() + "<" + p.text(p.peek(1)) + ", " + p.text(p.peek(3)) + ">`"
+		}
+	}
+	p.report("PAR0002", hint, "unexpected '[' behind a type")
+	p.next()
+	p.recoverTo(tokRBrack)
 }
 
 func (p *parser) record() (Type, bool) {
@@ -244,7 +274,9 @@ func (p *parser) record() (Type, bool) {
 		return item, ok
 	}
 	var ok bool
-	r.Members, r.Tail, ok = p.items(block{item: member, stop: p.leftOut, begin: p.startsMember})
+	open := p.is(tokLBrace)
+	r.Members, r.Tail, ok = p.items(block{item: member, stop: p.recordLeftOut, begin: p.startsMember})
+	r.Whole = open && p.toks[p.i-1].kind == tokRBrace
 	r.End = p.toks[p.i-1].end
 	return r, ok
 }

@@ -278,7 +278,9 @@ func (p *parser) items(b block) (items []Item, tail []Comment, ok bool) {
 	if !p.expect(tokLBrace, "") && !b.begin(0) {
 		return nil, nil, false
 	}
-	for p.accept(tokComma) || p.accept(tokSemi) {
+	if p.is(tokComma) || p.is(tokSemi) {
+		p.unexpected("what stands between the braces", "remove it")
+		p.next()
 	}
 	if p.is(tokLBrace) {
 		p.unexpected("what stands between the braces", "remove one")

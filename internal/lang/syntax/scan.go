@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
@@ -82,6 +84,8 @@ const (
 	maxExponent = 1000
 )
 
+const byteOrderMark = '\uFEFF'
+
 const (
 	classOther = iota
 	className
@@ -135,6 +139,8 @@ func (s *scanner) scan() {
 			s.emit(tokName, start)
 		case class[b] == classDigit:
 			s.number()
+		case b == '*' && s.follows("*/"):
+			s.report("PAR0001", start, s.at, "comments do not nest: each ends at the first */", "unexpected '*/'")
 		case punctuation[b] != tokEOF:
 			s.at++
 			s.emit(punctuation[b], start)
@@ -205,8 +211,13 @@ func (s *scanner) bad(start int) {
 		s.at += size
 	}
 	switch {
-	case r == utf8.RuneError && size == 1, r == 0, r == '\uFEFF':
+	case r == byteOrderMark && start == 0: // some editors begin a file with it
+	case r == byteOrderMark:
+		s.report("PAR0006", start, s.at, "remove it", "a byte order mark in the middle of the text")
+	case r == utf8.RuneError && size == 1, r == 0:
 		s.damaged = true // reported for the whole file, by unreadable
+	case r == '-' && s.joinsName(start):
+		s.wholeName(start, "a name with a dash stands in backticks")
 	case r == '#':
 		s.report("PAR0001", start, s.at, "comments start with //", "unexpected character '#'")
 	case r == '\'':
@@ -217,11 +228,45 @@ func (s *scanner) bad(start int) {
 			return
 		}
 		s.report("PAR0001", start, s.at, "strings stand in double quotes", "unexpected character '")
-	case r >= utf8.RuneSelf:
-		s.report("PAR0001", start, s.at, "a name with other letters than A-Z stands in backticks", "unexpected character %q", r)
+	case unicode.IsLetter(r):
+		s.wholeName(start, "a name with other letters than A-Z stands in backticks")
 	default:
 		s.report("PAR0001", start, s.at, "", "unexpected character %q", r)
 	}
+}
+
+// joinsName reports whether a character stands between letters of what was meant
+// as one name.
+func (s *scanner) joinsName(at int) bool {
+	last := len(s.tokens) - 1
+	return last >= 0 && s.tokens[last].kind == tokName && int(s.tokens[last].end) == at &&
+		s.at < len(s.src) && isWord(s.src[s.at])
+}
+
+// wholeName reports a name with a character that names do not have, and takes all
+// of it, so that it is one mistake.
+func (s *scanner) wholeName(at int, hint string) {
+	start := at
+	if last := len(s.tokens) - 1; last >= 0 && s.tokens[last].kind == tokName && int(s.tokens[last].end) == at {
+		start = int(s.tokens[last].start)
+		before := s.tokens[last]
+		s.tokens = s.tokens[:last]
+		defer func() {
+			t := &s.tokens[last]
+			t.newline, t.blank, t.comments = before.newline, before.blank, before.comments
+		}()
+	}
+	bad, _ := utf8.DecodeRuneInString(s.src[at:])
+	for s.at < len(s.src) {
+		r, size := utf8.DecodeRuneInString(s.src[s.at:])
+		dash := r == '-' && s.at+1 < len(s.src) && class[s.src[s.at+1]] == className
+		if r < utf8.RuneSelf && !isWord(s.src[s.at]) && !dash || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) {
+			break
+		}
+		s.at += size
+	}
+	s.report("PAR0001", at, at+utf8.RuneLen(bad), hint+": `"+shorten(s.src[start:s.at])+"`", "unexpected character %q", bad)
+	s.emit(tokName, start)
 }
 
 // comment takes a comment, or a lone slash and returns false.
@@ -331,11 +376,25 @@ func (s *scanner) escape() {
 			}
 			s.at++
 		}
+		s.surrogate(start)
 	default:
 		_, size := utf8.DecodeRuneInString(s.src[s.at:])
 		s.at += size - 1
 		s.report("PAR0005", start, s.at+1, `the escapes are those of JSON: \" \\ \/ \b \f \n \r \t \u0041`, "unknown escape %s", s.src[start:s.at+1])
 	}
+}
+
+// surrogate asks that an escape is a character, or half of one with the other half.
+func (s *scanner) surrogate(start int) {
+	r := hex4(s.src[start+2:])
+	if !utf16.IsSurrogate(r) {
+		return
+	}
+	if rest := s.src[s.at+1:]; strings.HasPrefix(rest, `\u`) && utf16.DecodeRune(r, hex4(rest[2:])) != utf8.RuneError {
+		s.at += len(`\ude00`)
+		return
+	}
+	s.report("PAR0005", start, s.at+1, `such as \ud83d\ude00`, "%s is half of a character", s.src[start:s.at+1])
 }
 
 func isHex(b byte) bool {
@@ -369,6 +428,9 @@ func (s *scanner) number() {
 		}
 	}
 	number := s.at
+	if s.at < len(s.src) && s.src[s.at] == '.' && !strings.HasPrefix(s.src[s.at:], "..") {
+		s.at++ // as in `1.`
+	}
 	for s.at < len(s.src) && (class[s.src[s.at]] == className || class[s.src[s.at]] == classDigit) {
 		s.at++
 	}
@@ -380,7 +442,11 @@ func (s *scanner) number() {
 		s.emit(tokDuration, start)
 		return
 	case unit != "":
-		s.report("PAR0008", start, s.at, "durations are whole numbers with ms, s, m, h or d", "malformed number '%s'", shorten(s.src[start:s.at]))
+		hint := "names begin with a letter; durations are whole numbers with ms, s, m, h or d"
+		if unit == "." {
+			hint = "digits follow the point"
+		}
+		s.report("PAR0008", start, s.at, hint, "malformed number '%s'", shorten(s.src[start:s.at]))
 	case s.src[whole] == '0' && whole+1 < mantissa && class[s.src[whole+1]] == classDigit:
 		s.report("PAR0008", start, s.at, "", "number '%s' starts with a superfluous 0", shorten(s.src[start:s.at]))
 	case s.at-start > maxNumber || exponentTooLarge(s.src[mantissa:number]):
@@ -422,9 +488,6 @@ func shorten(s string) string {
 
 // unreadable reports the bytes that no text has, wherever they stand.
 func (s *scanner) unreadable(src string) {
-	if strings.HasPrefix(src, "\uFEFF") {
-		s.report("PAR0006", 0, 3, "save the file as UTF-8 without a byte order mark", "the file starts with a byte order mark")
-	}
 	if utf8.ValidString(src) && strings.IndexByte(src, 0) < 0 {
 		s.damaged = false
 		return

@@ -178,6 +178,7 @@ type (
 		Extends *QName
 		Items   []Item
 		Tail    []Comment
+		Lost    bool // something in it was not understood at all
 	}
 )
 
@@ -338,6 +339,7 @@ type (
 		Span
 		Members []Item
 		Tail    []Comment
+		Whole   bool // both braces are there
 	}
 	// A Union has two or more variants.
 	Union struct {

@@ -23,7 +23,7 @@ func (m *machine) reachable() {
 	sent := make([]bool, len(m.nodes))
 	for _, c := range m.reached {
 		n := &m.nodes[c.message]
-		if n.open || n.badElse != "" {
+		if n.open || n.badElse != "" || m.lacksReply(n) {
 			return
 		}
 		sent[c.message] = true
