@@ -66,7 +66,9 @@ func (w *world) start(name string, opts *parley.NodeOptions, agents ...*parley.A
 	if o.Store == nil {
 		o.Store = memory.New()
 	}
-	o.Resolver = w
+	if o.Resolver == nil {
+		o.Resolver = w
+	}
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Transports = []parley.Transport{w.net.Join(name)}
 	n, err := parley.NewNode(&o)

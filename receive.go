@@ -473,6 +473,9 @@ func (n *Node) notInTime(a *Agent, in *incoming) (Frame, error) {
 	t := a.newTurn(in.id+"/late", in.Session)
 	t.entry = &InboxEntry{Message: in.Message}
 	e, err := t.add(in.From, ErrorMessage{Error: "Query envelope expired"}, in.Session, in.id)
+	if err == nil && len(e.Sealed) == 0 { // somebody elsewhere has the key of an agent of this node
+		err = a.sign(&e.OutboxEntry)
+	}
 	if err != nil {
 		return Frame{}, err
 	}

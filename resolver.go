@@ -55,8 +55,14 @@ func notResolved(agent identity.Address) error {
 	return fault.Errorf(fault.NotFound, "", "no endpoint of %s is known", agent)
 }
 
-// maxEndpoints is how many endpoints of an agent a message is tried at.
-const maxEndpoints = 10
+// maxEndpoints is how many endpoints of an agent a message is tried at, and
+// maxWeight what the heaviest counts: weights come from whoever registers.
+const (
+	maxEndpoints = 10
+	maxWeight    = 1 << 20
+)
+
+func (e Endpoint) weight() int { return min(max(1, e.Weight), maxWeight) }
 
 // inWeightedOrder puts endpoints in a random order in which heavier ones come
 // first more often.
@@ -66,11 +72,11 @@ func inWeightedOrder(endpoints []Endpoint) []Endpoint {
 	for len(rest) > 0 && len(ordered) < maxEndpoints {
 		total := 0
 		for _, e := range rest {
-			total += max(1, e.Weight)
+			total += e.weight()
 		}
 		at := rand.IntN(total)
 		for i, e := range rest {
-			if at -= max(1, e.Weight); at < 0 {
+			if at -= e.weight(); at < 0 {
 				ordered = append(ordered, e)
 				rest = slices.Delete(rest, i, i+1)
 				break

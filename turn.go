@@ -195,6 +195,10 @@ func (a *Agent) seal(e *OutboxEntry) error {
 		e.Message.Proof = ByChannel
 		return nil
 	}
+	return a.sign(e)
+}
+
+func (a *Agent) sign(e *OutboxEntry) error {
 	session, err := uuid.Parse(e.Message.Session)
 	if err != nil {
 		return fault.Errorf(fault.Malformed, "session", "expected a UUID: %w", err)

@@ -108,8 +108,8 @@ func (r *fieldReader) session() uuid.UUID {
 		return uuid.Nil
 	}
 	id, err := uuid.Parse(text)
-	braced := len(text) == 38
-	if err != nil || braced && (text[0] != '{' || text[37] != '}') || id.Version() != 4 || id.Variant() != uuid.RFC4122 {
+	braced, named := len(text) == 38, len(text) == 36+len("urn:uuid:")
+	if err != nil || braced && (text[0] != '{' || text[37] != '}') || named && !strings.HasPrefix(text, "urn:uuid:") || id.Version() != 4 || id.Variant() != uuid.RFC4122 {
 		r.fail("session", "expected a UUID of version 4, found %.64q", text)
 	}
 	return id
@@ -160,6 +160,9 @@ func integerOf(v pyjson.Value) *big.Int {
 		whole, zeros, hasPoint := strings.Cut(text, ".")
 		if hasPoint && zeros != "" && strings.Trim(zeros, "0") == "" {
 			text = whole
+		}
+		if digits := strings.TrimLeft(text, "+-"); !strings.Contains("_"+digits+"_", "__") {
+			text = strings.ReplaceAll(text, "_", "")
 		}
 	case pyjson.Int:
 	default:
