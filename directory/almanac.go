@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/parley-agents/parley"
@@ -36,6 +37,10 @@ const (
 	maxBody   = 1 << 20
 	maxBatch  = 10_000
 	maxListed = 100
+
+	maxAgents    = 100_000 // that are registered
+	maxManifests = 10_000
+	sweepEvery   = time.Hour
 )
 
 // An Almanac is an http.Handler for the paths below [Prefix], and a resolver
@@ -46,6 +51,10 @@ type Almanac struct {
 	verifier *identity.Verifier
 	log      *slog.Logger
 	mux      *http.ServeMux
+
+	writing sync.Mutex // what is stored is compared with what comes
+	room    map[string]int
+	swept   time.Time
 }
 
 // NewAlmanac makes an Almanac over a store. The host's own agents are found
@@ -76,6 +85,10 @@ type entry struct {
 	Metadata  json.RawMessage    `json:"metadata,omitempty"`
 	Expiry    time.Time          `json:"expiry"`
 	Status    string             `json:"status"`
+
+	// When the agent signed the registration and its last status.
+	Signed       int64 `json:"signed,omitempty"`
+	StatusSigned int64 `json:"status_signed,omitempty"`
 }
 
 // answer wraps a call: it reads the body, writes JSON, and turns errors into
@@ -116,16 +129,14 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case fault.Conflict:
 		return http.StatusConflict
+	case fault.Unavailable:
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
 }
 
 func (a *Almanac) register(r *http.Request, body []byte) (any, error) {
-	reg, err := uagents.DecodeRegistration(body)
-	if err != nil {
-		return nil, err
-	}
-	return struct{}{}, a.keep(r.Context(), reg)
+	return struct{}{}, a.keep(r.Context(), body)
 }
 
 func (a *Almanac) registerBatch(r *http.Request, body []byte) (any, error) {
@@ -136,23 +147,7 @@ func (a *Almanac) registerBatch(r *http.Request, body []byte) (any, error) {
 	if len(batch.Attestations) > maxBatch {
 		return nil, fault.Errorf(fault.TooLarge, "attestations", "%d, at most %d are taken", len(batch.Attestations), maxBatch)
 	}
-	var all []*uagents.Registration
-	for _, text := range batch.Attestations {
-		reg, err := uagents.DecodeRegistration(text)
-		if err == nil {
-			err = a.check(reg)
-		}
-		if err != nil {
-			return nil, err // all or none
-		}
-		all = append(all, reg)
-	}
-	for _, reg := range all {
-		if err := a.keep(r.Context(), reg); err != nil {
-			return nil, err
-		}
-	}
-	return struct{}{}, nil
+	return struct{}{}, a.keep(r.Context(), batch.Attestations...)
 }
 
 // check proves that the agent itself registers, and does so now: a registration
@@ -170,23 +165,119 @@ func (a *Almanac) check(reg *uagents.Registration) error {
 	return nil
 }
 
-func (a *Almanac) keep(ctx context.Context, reg *uagents.Registration) error {
-	if err := a.check(reg); err != nil {
-		return err
+// keep writes registrations, all or none.
+func (a *Almanac) keep(ctx context.Context, attestations ...json.RawMessage) error {
+	var all []*uagents.Registration
+	for _, text := range attestations {
+		reg, err := uagents.DecodeRegistration(text)
+		if err == nil {
+			err = a.check(reg)
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, reg)
 	}
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	var entries []entry
+	for _, reg := range all {
+		e, err := a.renewed(ctx, reg)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, e)
+	}
+	for _, e := range entries {
+		if err := a.put(ctx, shelfOfAgents, string(e.Address), maxAgents, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renewed is the entry that a registration makes of the one that is there. What
+// the agent signed before that one does not count any more.
+func (a *Almanac) renewed(ctx context.Context, reg *uagents.Registration) (entry, error) {
 	id := identity.ParseIdentifier(reg.Identifier)
 	e, err := a.find(ctx, id.Address)
-	if err != nil && fault.CodeOf(err) != fault.NotFound {
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		e = entry{Status: "active"}
+	case err != nil:
+		return entry{}, err
+	case reg.Timestamp < e.Signed:
+		return entry{}, fault.Errorf(fault.Conflict, "timestamp", "%s has signed another registration %d s later", id.Address, e.Signed-reg.Timestamp)
+	}
+	return entry{
+		Address: id.Address, Prefix: id.Prefix, Endpoints: reg.Endpoints, Protocols: reg.Protocols, Metadata: reg.Metadata,
+		Expiry: time.Now().Add(lifetime).UTC(), Status: e.Status, Signed: reg.Timestamp, StatusSigned: e.StatusSigned,
+	}, nil
+}
+
+const (
+	shelfOfAgents    = "agent/"
+	shelfOfManifests = "manifest/"
+)
+
+// put writes an entry if there is room for it. The caller holds the lock.
+func (a *Almanac) put(ctx context.Context, under, name string, most int, value any) error {
+	_, known, err := a.store.Get(ctx, shelf, under+name)
+	if err != nil {
 		return err
 	}
-	status := e.Status
-	if status == "" {
-		status = "active"
+	if !known {
+		if err := a.sweep(ctx); err != nil {
+			return err
+		}
+		if a.room[under] >= most {
+			return fault.Errorf(fault.Unavailable, "", "the almanac is full: it has %d entries of this kind", most)
+		}
 	}
-	return a.write(ctx, "agent/"+string(id.Address), entry{
-		Address: id.Address, Prefix: id.Prefix, Endpoints: reg.Endpoints, Protocols: reg.Protocols, Metadata: reg.Metadata,
-		Expiry: time.Now().Add(lifetime).UTC(), Status: status,
-	})
+	if err := a.write(ctx, under+name, value); err != nil {
+		return err
+	}
+	if !known {
+		a.room[under]++
+	}
+	return nil
+}
+
+// sweep takes out what has expired, now and then, and counts what stays.
+func (a *Almanac) sweep(ctx context.Context) error {
+	if a.room != nil && time.Since(a.swept) < sweepEvery {
+		return nil
+	}
+	room := make(map[string]int)
+	for _, under := range []string{shelfOfAgents, shelfOfManifests} {
+		for after := ""; ; {
+			keys, err := a.store.Keys(ctx, shelf, under, after, 256)
+			if err != nil {
+				return err
+			}
+			if len(keys) == 0 {
+				break
+			}
+			gone := &parley.Batch{Agent: shelf}
+			for _, key := range keys {
+				after = key
+				if under == shelfOfAgents {
+					if _, err := a.find(ctx, identity.Address(strings.TrimPrefix(key, under))); fault.CodeOf(err) == fault.NotFound {
+						gone.Delete = append(gone.Delete, key)
+						continue
+					}
+				}
+				room[under]++
+			}
+			if len(gone.Delete) > 0 {
+				if err := a.store.Commit(ctx, gone); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	a.room, a.swept = room, time.Now()
+	return nil
 }
 
 func (a *Almanac) write(ctx context.Context, key string, value any) error {
@@ -199,7 +290,7 @@ func (a *Almanac) write(ctx context.Context, key string, value any) error {
 
 // find returns a stored registration that has not expired.
 func (a *Almanac) find(ctx context.Context, address identity.Address) (entry, error) {
-	text, ok, err := a.store.Get(ctx, shelf, "agent/"+string(address))
+	text, ok, err := a.store.Get(ctx, shelf, shelfOfAgents+string(address))
 	if err != nil {
 		return entry{}, err
 	}
@@ -228,6 +319,8 @@ func (a *Almanac) updateStatus(r *http.Request, body []byte) (any, error) {
 	if age := time.Since(time.Unix(update.Timestamp, 0)); age > skew || age < -skew {
 		return nil, fault.Errorf(fault.Expired, "timestamp", "signed %s ago", age.Round(time.Second))
 	}
+	a.writing.Lock()
+	defer a.writing.Unlock()
 	e, err := a.find(r.Context(), address)
 	if fault.CodeOf(err) == fault.NotFound {
 		return struct{}{}, nil // agents say that they start before they register
@@ -235,8 +328,12 @@ func (a *Almanac) updateStatus(r *http.Request, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if update.Timestamp < e.StatusSigned {
+		return nil, fault.Errorf(fault.Conflict, "timestamp", "the agent has signed another status %d s later", e.StatusSigned-update.Timestamp)
+	}
+	e.StatusSigned = update.Timestamp
 	e.Status = map[bool]string{true: "active", false: "inactive"}[update.Active]
-	return struct{}{}, a.write(r.Context(), "agent/"+string(address), e)
+	return struct{}{}, a.write(r.Context(), shelfOfAgents+string(address), e)
 }
 
 func (a *Almanac) show(r *http.Request, _ []byte) (any, error) {
@@ -282,7 +379,9 @@ func (a *Almanac) Publish(ctx context.Context, manifest []byte) error {
 	if len(digests.Stale) > 0 {
 		return fault.Errorf(fault.Malformed, "digest", "the manifest says %s, its schemas give %s", digests.Stale[0].Stated, digests.Stale[0].Actual)
 	}
-	return a.write(ctx, "manifest/"+digests.Protocol, json.RawMessage(manifest))
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	return a.put(ctx, shelfOfManifests, digests.Protocol, maxManifests, json.RawMessage(manifest))
 }
 
 // Find returns the addresses of agents that speak a protocol; see
@@ -297,7 +396,7 @@ func (a *Almanac) Find(ctx context.Context, protocol string, limit int) ([]ident
 }
 
 func (a *Almanac) manifest(r *http.Request, _ []byte) (any, error) {
-	text, ok, err := a.store.Get(r.Context(), shelf, "manifest/"+r.PathValue("digest"))
+	text, ok, err := a.store.Get(r.Context(), shelf, shelfOfManifests+r.PathValue("digest"))
 	if err == nil && !ok {
 		err = fault.Errorf(fault.NotFound, "", "no such manifest was published")
 	}
@@ -337,13 +436,13 @@ func (a *Almanac) speaking(ctx context.Context, protocol string, limit int) ([]e
 	}
 	after := ""
 	for len(found) < limit {
-		keys, err := a.store.Keys(ctx, shelf, "agent/", after, 256)
+		keys, err := a.store.Keys(ctx, shelf, shelfOfAgents, after, 256)
 		if err != nil || len(keys) == 0 {
 			return found, err
 		}
 		for _, key := range keys {
 			after = key
-			e, err := a.find(ctx, identity.Address(strings.TrimPrefix(key, "agent/")))
+			e, err := a.find(ctx, identity.Address(strings.TrimPrefix(key, shelfOfAgents)))
 			if err == nil && speaks(e) && len(found) < limit {
 				found = append(found, e)
 			}

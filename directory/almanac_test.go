@@ -30,9 +30,14 @@ func key(t *testing.T, seed string) *identity.Key {
 func open(t *testing.T) (url string, a *directory.Almanac) {
 	t.Helper()
 	a = directory.NewAlmanac(memory.New(), nil, nil)
+	return serve(t, a), a
+}
+
+func serve(t *testing.T, a *directory.Almanac) (url string) {
+	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	return server.URL + "/v1/almanac", a
+	return server.URL + "/v1/almanac"
 }
 
 func post(t *testing.T, url string, body []byte) (status int, text string) {

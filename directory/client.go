@@ -31,7 +31,7 @@ type cached struct {
 }
 
 const (
-	keepKnown   = 5 * time.Minute
+	keepKnown   = 30 * time.Second // an agent that comes back elsewhere is found again soon
 	keepUnknown = 5 * time.Second
 	maxCached   = 10_000
 	askTimeout  = 5 * time.Second
