@@ -193,13 +193,20 @@ type heard struct {
 	Ends      bool   `json:"ends,omitempty"`
 }
 
-// hear notes what a message says about the session itself and returns the rest.
+// hear notes what a message says about the session itself, and what else it says. A
+// partner who dies in the middle of a stream never ends it: what came of it counts as
+// said when the partner starts anew or speaks again after a long silence.
 func (s *Session) hear(m ChatMessage, h *heard) {
+	now := time.Now().UTC()
+	if s.Hearing != nil && now.Sub(s.Hearing.Last) > maxSilence {
+		s.heardOut(h)
+		h.Text += "\n"
+	}
 	for _, content := range m.Content {
 		switch content := content.(type) {
 		case TextContent:
 			if s.Hearing != nil {
-				s.Hearing.Text = cut(s.Hearing.Text+content.Text, maxHeard)
+				s.Hearing.Text, s.Hearing.Last = cut(s.Hearing.Text+content.Text, maxHeard), now
 				continue
 			}
 			h.Text += content.Text
@@ -214,18 +221,31 @@ func (s *Session) hear(m ChatMessage, h *heard) {
 				h.Something = true
 			}
 		case StartSessionContent:
+			s.heardOut(h)
 			s.Ended, h.Starts = false, true
 		case EndSessionContent:
+			s.heardOut(h)
 			s.Ended, h.Ends = true, true
 		case StartStreamContent:
 			s.Streams = true
-			s.Hearing = &hearing{ID: content.StreamID}
+			if s.Hearing == nil || s.Hearing.ID != content.StreamID { // else it is said twice
+				s.heardOut(h)
+				s.Hearing = &hearing{ID: content.StreamID, Last: now}
+			}
 		case EndStreamContent:
 			if s.Hearing != nil && s.Hearing.ID == content.StreamID {
-				h.Text += s.Hearing.Text
-				h.Something = h.Something || s.Hearing.Text != ""
-				s.Hearing = nil
+				s.heardOut(h)
 			}
 		}
 	}
+}
+
+// heardOut takes what came of the open stream, if there is one, as said.
+func (s *Session) heardOut(h *heard) {
+	if s.Hearing == nil {
+		return
+	}
+	h.Text += s.Hearing.Text
+	h.Something = h.Something || s.Hearing.Text != ""
+	s.Hearing = nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -235,6 +236,63 @@ func TestAStreamThatComesInIsHeardAsAWhole(t *testing.T) {
 	if got := within(t, "the answer", alice.heard).Text(); got != "0: one two" {
 		t.Errorf("answer %q, want one to it all", got)
 	}
+}
+
+// Streams of partners that do not keep to the order are heard as well as may be, and
+// never swallow what is said after them.
+func TestStreamsThatComeInOddly(t *testing.T) {
+	one, two := uuid.New(), uuid.New()
+	start := func(id uuid.UUID) chat.Content { return chat.StartStreamContent{StreamID: id} }
+	end := func(id uuid.UUID) chat.Content { return chat.EndStreamContent{StreamID: id} }
+	type message = []chat.Content
+	for _, tc := range []struct {
+		name string
+		says []message
+		want []string
+	}{
+		{"all in one message", []message{{start(one), text("a"), text("b"), end(one)}}, []string{"ab"}},
+		{"started twice", []message{{start(one)}, {text("a ")}, {start(one)}, {text("b"), end(one)}}, []string{"a b"}},
+		{"ended twice", []message{{start(one)}, {text("a"), end(one)}, {end(one)}, {text("b")}}, []string{"a", "b"}},
+		{"ended without a start", []message{{end(one)}, {text("a")}}, []string{"a"}},
+		{"the end of another", []message{{start(one)}, {text("a "), end(two)}, {text("b"), end(one)}}, []string{"a b"}},
+		{"never ended, another begins", []message{{start(one)}, {text("a")}, {start(two)}, {text("b"), end(two)}}, []string{"a", "b"}},
+		{"never ended, the session ends", []message{{start(one)}, {text("a")}, {chat.EndSessionContent{}}, {text("b")}}, []string{"a", "b"}},
+		{"never ended, a session starts", []message{{start(one)}, {text("a")}, {chat.StartSessionContent{}}, {text("b")}}, []string{"a", "b"}},
+		{"empty", []message{{start(one)}, {end(one)}, {text("a")}}, []string{"a"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bob, alice := newAgent(t, "bob"), newFriend(t, "alice")
+			chat.Handle(bob, func(_ context.Context, c *chat.Turn) error { return c.Say(c.Text()) }, nil)
+			host(t, memory.New(), bob, alice.Agent)
+			session := uuid.NewString()
+			for _, contents := range tc.says {
+				alice.say(t, session, bob, contents...)
+			}
+			alice.say(t, session, bob, text("last"))
+			for _, want := range append(tc.want, "last") {
+				if got := within(t, "the answer", alice.heard).Text(); got != want {
+					t.Fatalf("answer %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+// A partner that died in the middle of a stream is heard again when it comes back.
+func TestAStreamThatFellSilentIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bob, alice := newAgent(t, "bob"), newFriend(t, "alice")
+		chat.Handle(bob, func(_ context.Context, c *chat.Turn) error { return c.Say(c.Text()) }, nil)
+		stop := host(t, memory.New(), bob, alice.Agent)
+		session := uuid.NewString()
+		alice.say(t, session, bob, chat.StartStreamContent{StreamID: uuid.New()}, text("I was about to"))
+		time.Sleep(time.Hour)
+		alice.say(t, session, bob, text("Hello again"))
+		if got := within(t, "the answer", alice.heard).Text(); got != "I was about to\nHello again" {
+			t.Errorf("answer %q, want all that was said", got)
+		}
+		stop()
+	})
 }
 
 func TestAPartnerCancelsAStream(t *testing.T) {

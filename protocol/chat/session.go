@@ -45,6 +45,7 @@ type Line struct {
 type hearing struct {
 	ID   uuid.UUID `json:"id"`
 	Text string    `json:"text"`
+	Last time.Time `json:"last"` // when a piece came
 }
 
 // telling is a stream that goes out, as far as it is committed.
@@ -55,11 +56,13 @@ type telling struct {
 }
 
 const (
-	maxLines  = 200
-	maxText   = 256 << 10 // of all lines of a session, in bytes
-	maxHeard  = 256 << 10 // of one stream that comes in
-	keepIdle  = 30 * 24 * time.Hour
-	keyPrefix = "chat/"
+	maxLines = 200
+	maxText  = 256 << 10 // of all lines of a session, in bytes
+	maxHeard = 256 << 10 // of one stream that comes in
+
+	maxSilence = 10 * time.Minute // in a stream that comes in
+	keepIdle   = 30 * 24 * time.Hour
+	keyPrefix  = "chat/"
 )
 
 func sessionKey(partner identity.Address, session string) string {
