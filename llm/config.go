@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/parley-agents/parley/fault"
@@ -47,7 +48,7 @@ const (
 // OPENAI_TIMEOUT (in seconds), as the uAgents examples do. getenv is os.Getenv in
 // most programs. With none of them set the model is the built-in offline one.
 func FromEnv(getenv func(string) string) (*Config, error) {
-	c := &Config{APIKey: NewSecret(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("MODEL_ENGINE")}
+	c := &Config{APIKey: NewSecret(strings.TrimSpace(getenv("OPENAI_API_KEY"))), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("MODEL_ENGINE")}
 	if text := getenv("MAX_TOKENS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {

@@ -30,7 +30,9 @@ const (
 func newCourier(c *Config) *courier {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
-	return &courier{http: &http.Client{Transport: transport}, key: c.APIKey, retries: c.Retries, backoff: c.Backoff, patience: c.Timeout}
+	// A redirect might lead the key and the conversation to anywhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &courier{http: &http.Client{Transport: transport, CheckRedirect: stay}, key: c.APIKey, retries: c.Retries, backoff: c.Backoff, patience: c.Timeout}
 }
 
 // Do is what the library calls instead of http.Client.Do.
@@ -44,6 +46,10 @@ func (c *courier) Do(r *http.Request) (*http.Response, error) {
 		response, err := c.http.Do(r)
 		if err != nil {
 			return nil, err
+		}
+		if status := response.StatusCode; status >= 300 && status < 400 {
+			_ = response.Body.Close()
+			return nil, &fault.Error{Code: fault.Malformed, Text: fmt.Sprintf("the model's server sends us elsewhere (status %d): its URL has changed", status)}
 		}
 		if !busy(response.StatusCode) || try >= c.retries {
 			response.Body = &limited{body: response.Body, left: maxAnswer}

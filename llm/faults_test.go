@@ -77,6 +77,9 @@ func TestFaultsOfTheServerHaveACodeAndAText(t *testing.T) {
 		{"refused", answer(400, `{"error":{"message":"too many words for `+apiKey+`"}}`), nil, fault.Refused, "too many words for [secret]"},
 		{"refused without JSON", answer(422, "no "+apiKey), nil, fault.Refused, "status 422"},
 		{"too long", answer(413, ""), nil, fault.TooLarge, "too long"},
+		{"too long, says OpenAI", answer(400, `{"error":{"message":"at most 8192 tokens","type":"invalid_request_error","code":"context_length_exceeded"}}`), nil, fault.TooLarge, "too long"},
+		{"moved", answer(307, "", "Location", "/v2"), nil, fault.Malformed, "elsewhere (status 307)"},
+		{"moved to another", answer(302, "", "Location", "http://localhost:1/v1"), nil, fault.Malformed, "elsewhere (status 302)"},
 		{"a page", answer(200, "<html>hello</html>"), nil, "", ""},
 		{"nothing", answer(200, ""), nil, fault.Unavailable, "broke off"},
 		{"no completion", answer(200, `{"object": "list"}`), nil, "", ""},
@@ -128,6 +131,81 @@ func TestGarbageIsMalformed(t *testing.T) {
 		if _, err := model.Complete(t.Context(), "", "hi", nil); fault.CodeOf(err) != fault.Malformed {
 			t.Errorf("%s: %v, want malformed", body, err)
 		}
+	}
+}
+
+// An answer without a word is told: silence would be taken for a lost message.
+func TestAnAnswerOfNothing(t *testing.T) {
+	for _, tc := range []struct {
+		name, message, finish string
+		want                  fault.Code
+		says                  string
+	}{
+		{"empty", `{"content": ""}`, "stop", fault.Malformed, "answers with nothing"},
+		{"no content", `{"content": null}`, "stop", fault.Malformed, "answers with nothing"},
+		{"a tool that we do not have", `{"content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}`, "tool_calls", fault.Malformed, "answers with nothing"},
+		{"a refusal", `{"content": null, "refusal": "I will not say ` + apiKey + `."}`, "stop", fault.Refused, "declines: I will not say [secret]."},
+		{"all tokens used up by thinking", `{"content": "", "reasoning_content": "Hmm."}`, "length", fault.TooLarge, "7 tokens"},
+		{"filtered", `{"content": ""}`, "content_filter", fault.Refused, "content filter"},
+	} {
+		for _, stream := range []func(string) error{nil, func(string) error { return nil }} {
+			t.Run(fmt.Sprint(tc.name, ", streaming: ", stream != nil), func(t *testing.T) {
+				model := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					if stream == nil {
+						fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":%q}]}`, tc.message, tc.finish)
+						return
+					}
+					fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":%s}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", tc.message, tc.finish)
+				}, nil)
+				answer, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: stream, MaxTokens: 7})
+				if fault.CodeOf(err) != tc.want || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), apiKey) {
+					t.Errorf("Complete = %q (%v), want %s and %q", answer, err, tc.want, tc.says)
+				}
+			})
+		}
+	}
+}
+
+// Neither the key nor the conversation goes where a server sends us.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var asked atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		model := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/v1", status) }, nil)
+		if _, err := model.Complete(t.Context(), "", "a secret", nil); fault.CodeOf(err) != fault.Malformed {
+			t.Errorf("%d: %v, want malformed", status, err)
+		}
+		if err := model.Check(t.Context()); fault.CodeOf(err) != fault.Malformed {
+			t.Errorf("%d: Check = %v, want malformed", status, err)
+		}
+	}
+	if asked.Load() > 0 {
+		t.Errorf("the other server was asked %d times", asked.Load())
+	}
+}
+
+// What matters of a stream is its last piece, not how the connection ends.
+func TestAStreamThatIsWholeButNotClosed(t *testing.T) {
+	pieces := "data: {\"choices\":[{\"delta\":{\"content\":\"gr\u00fc\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"\u00df\"},\"finish_reason\":\"stop\"}]}\n\n"
+	for name, end := range map[string]func(*http.Request){
+		"hangs":  func(r *http.Request) { <-r.Context().Done() },
+		"breaks": func(*http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				for i := range len(pieces) { // also in the middle of a letter
+					_, _ = io.WriteString(w, pieces[i:i+1])
+					_ = http.NewResponseController(w).Flush()
+				}
+				end(r)
+			}, func(c *llm.Config) { c.Timeout = time.Second })
+			got := ""
+			answer, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error { got += p; return nil }})
+			if err != nil || answer != "grüß" || got != answer {
+				t.Errorf("Complete = %q, %q (%v)", answer, got, err)
+			}
+		})
 	}
 }
 

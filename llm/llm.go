@@ -169,8 +169,13 @@ func (m *Model) Complete(ctx context.Context, context, prompt string, opts *Opti
 	r.Messages = append(slices.Concat(r.Messages, o.History), Message{User, prompt})
 	if o.Schema == nil {
 		answer, err := m.generate(ctx, r, &o)
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", err
+		case answer.Text == "" && answer.Usage.Cut: // such as one that thinks first
+			return "", fault.Errorf(fault.TooLarge, "max_tokens", "the model used up its %d tokens before it said anything", r.MaxTokens)
+		case answer.Text == "":
+			return "", fault.Errorf(fault.Malformed, "output", "the model answers with nothing")
 		}
 		return answer.Text, nil
 	}

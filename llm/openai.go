@@ -109,7 +109,7 @@ func (b *openAI) stream(ctx context.Context, request openai.ChatCompletionReques
 	usage := new(openai.Usage)
 	for {
 		part, err := pieces.Recv()
-		if errors.Is(err, io.EOF) && finish != "" {
+		if err != nil && finish != "" { // the answer is whole, however the connection ends
 			return b.answer(text.String(), finish, usage)
 		}
 		if errors.Is(err, io.EOF) { // the library does not tell a cut stream from an ended one
@@ -170,6 +170,9 @@ func (b *openAI) explain(err error) error {
 	status, said := 0, ""
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
 		status, said = e.HTTPStatusCode, e.Message
+		if isTooLong(e) {
+			status = http.StatusRequestEntityTooLarge
+		}
 	} else if e, ok := errors.AsType[*openai.RequestError](err); ok {
 		status, said = e.HTTPStatusCode, strings.TrimSpace(string(e.Body))
 	}
@@ -208,6 +211,13 @@ func isGarbage(err error) bool {
 		strings.Contains(err.Error(), "malformed HTTP")
 }
 
+// isTooLong reports whether a conversation does not fit the model, as OpenAI and
+// llama.cpp say it.
+func isTooLong(e *openai.APIError) bool {
+	code, _ := e.Code.(string)
+	return code == "context_length_exceeded" || e.Type == "exceed_context_size_error"
+}
+
 func (b *openAI) explainStatus(status int, said string) (fault.Code, string) {
 	tail := ""
 	if said != "" {
@@ -219,7 +229,7 @@ func (b *openAI) explainStatus(status int, said string) (fault.Code, string) {
 	case http.StatusNotFound:
 		return fault.NotFound, fmt.Sprintf("the model's server does not know the model %q, or is no such server", b.config.Model)
 	case http.StatusRequestEntityTooLarge:
-		return fault.TooLarge, "the prompt is too long for the model's server"
+		return fault.TooLarge, "the prompt is too long for the model"
 	case http.StatusTooManyRequests:
 		return fault.Unavailable, "the model's server is busy, try again later"
 	}
