@@ -15,6 +15,7 @@ package assistant
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -108,9 +109,22 @@ func (m *mind) chat(ctx context.Context, c *chat.Turn) error {
 		history = append(history, llm.Message{Role: role, Text: line.Text})
 	}
 	return c.Stream(ctx, func(ctx context.Context, say func(string) error) error {
-		_, err := m.model.Complete(ctx, m.context, c.Text(), &llm.Options{History: history, Stream: say})
-		return err
+		said := false
+		stream := func(piece string) error { said = true; return say(piece) }
+		for {
+			_, err := m.model.Complete(ctx, m.context, c.Text(), &llm.Options{History: history, Stream: stream})
+			if said || len(history) == 0 || !isTooLong(err) {
+				return err
+			}
+			history = history[(len(history)+1)/2:] // the model has no room for all that was said
+		}
 	})
+}
+
+// isTooLong reports whether what was asked is too much for the model.
+func isTooLong(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Code == fault.TooLarge && f.Field != "max_tokens" // which is about the answer
 }
 
 func (m *mind) answer(ctx context.Context, _ *parley.Turn, in prompts.ContextPrompt) (prompts.Response, error) {

@@ -251,6 +251,26 @@ func TestTheAssistantAnswers(t *testing.T) {
 	all.Wait()
 }
 
+// A conversation that has grown longer than the model can take goes on with the end of
+// it; one message that is too long by itself is told to be.
+func TestALongConversationGoesOn(t *testing.T) {
+	p := newProxy(t)
+	ada := newFriend(t, "ada")
+	ai := meet(t, &assistant.Options{Model: p.model(t, 20)}, ada)
+	session := uuid.NewString()
+	for i := range 5 { // the model has room for a thousand letters
+		if answer := ada.say(t, ai, session, fmt.Sprint(i, strings.Repeat(" and so on", 40))); answer == "" || strings.HasPrefix(answer, "An error occurred") {
+			t.Fatalf("message %d is answered with %q", i, answer)
+		}
+	}
+	if answer := ada.say(t, ai, session, strings.Repeat("and so on ", 1000)); answer != "An error occurred: the prompt is too long for the model" {
+		t.Errorf("the long message is answered with %q", answer)
+	}
+	if answer := ada.say(t, ai, session, "Still there?"); strings.HasPrefix(answer, "An error occurred") {
+		t.Errorf("the short message after it is answered with %q", answer)
+	}
+}
+
 // Each fault of the model's server becomes a clear text in chat and an
 // ErrorMessage for prompts. Meanwhile another conversation goes on, and when the
 // server is well again, so does the one that met the fault.
