@@ -24,7 +24,10 @@ func serve(t *testing.T, opts run.Options, agents ...*parley.Agent) (url string)
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	started, done := make(chan string, 1), make(chan error, 1)
-	opts.Data, opts.Started = t.TempDir(), func(url string) { started <- url }
+	opts.Started = func(url string) { started <- url }
+	if opts.Data == "" {
+		opts.Data = t.TempDir()
+	}
 	if opts.Listen == "" {
 		opts.Listen = "127.0.0.1:0"
 	}

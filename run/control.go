@@ -84,6 +84,10 @@ type control struct {
 	agents []*parley.Agent
 	places *places
 	token  string
+
+	// stopping ends when the node is to stop: who waits for something is told at
+	// once that there is nothing, and does not hold the node up.
+	stopping context.Context
 }
 
 func (c *control) handler() http.Handler {
@@ -190,7 +194,7 @@ func (c *control) send(r *http.Request) (any, error) {
 	if request.Timeout <= 0 {
 		return reply, nil
 	}
-	ctx, cancel := contextTimeout(r, request.Timeout)
+	ctx, cancel := c.waiting(r, request.Timeout)
 	defer cancel()
 	switch err := receipt.Wait(ctx); {
 	case err == nil:
@@ -206,7 +210,7 @@ func (c *control) ask(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := contextTimeout(r, request.Timeout)
+	ctx, cancel := c.waiting(r, request.Timeout)
 	defer cancel()
 	answer, err := parley.Ask[parley.Raw](ctx, a, request.To, parley.Raw{Schema: request.Schema, Payload: request.Payload})
 	return &Reply{Schema: answer.Schema, Payload: answer.Payload}, err
@@ -226,6 +230,8 @@ func (c *control) log(r *http.Request) (any, error) {
 		}
 		select {
 		case <-r.Context().Done():
+			return []parley.LogRecord{}, nil
+		case <-c.stopping.Done():
 			return []parley.LogRecord{}, nil
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -287,9 +293,12 @@ func (c *control) drop(r *http.Request) (any, error) {
 
 const defaultPatience = 30 * time.Second
 
-func contextTimeout(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
+// waiting is the context of a caller who waits, at most so long.
+func (c *control) waiting(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
 	if d <= 0 {
 		d = defaultPatience
 	}
-	return context.WithTimeout(r.Context(), d)
+	ctx, cancel := context.WithTimeout(r.Context(), d)
+	stop := context.AfterFunc(c.stopping, cancel)
+	return ctx, func() { stop(); cancel() }
 }

@@ -109,6 +109,10 @@ func TestMain(m *testing.M) {
 		bank(name)
 		return
 	}
+	if os.Getenv("PARLEY_TEST_MAIN") != "" {
+		stubborn()
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -41,8 +41,8 @@ func (p *places) add(at Place) error {
 	if _, err := identity.ParseAddress(string(at.Address)); err != nil {
 		return fault.In("address", err)
 	}
-	if u, err := url.Parse(at.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fault.Errorf(fault.Malformed, "url", "expected the URL of an agent, such as http://127.0.0.1:8001/submit")
+	if err := checkURL("url", at.URL); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,6 +50,13 @@ func (p *places) add(at Place) error {
 		return fault.Errorf(fault.TooLarge, "", "the node knows %d agents by their URL already", maxKnown)
 	}
 	p.urls[at.Address] = at.URL
+	return nil
+}
+
+func checkURL(field, text string) error {
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fault.Errorf(fault.Malformed, field, "expected a URL such as http://127.0.0.1:8001/submit, found %.200q", text)
+	}
 	return nil
 }
 

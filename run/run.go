@@ -62,12 +62,13 @@ func Main(agents ...*parley.Agent) {
 	if errors.Is(err, flag.ErrHelp) {
 		os.Exit(0)
 	}
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		err = Run(ctx, opts, agents...)
+	if err != nil { // the flag package has said why
+		os.Exit(2)
 	}
-	if err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := Run(ctx, opts, agents...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -95,6 +96,11 @@ func parseFlags(args []string) (*Options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
+	if flags.NArg() > 0 {
+		err := fmt.Errorf("unexpected argument %q: there are flags only", flags.Arg(0))
+		fmt.Fprintln(flags.Output(), err)
+		return nil, err
+	}
 	level := slog.LevelWarn
 	if *verbose {
 		level = slog.LevelInfo
@@ -111,6 +117,12 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 		o = *opts
 	}
 	o.defaults()
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return fault.Errorf(fault.Unavailable, "", "the data folder cannot be made: %w", err)
+	}
 	if err := giveKeys(o.Data, agents); err != nil {
 		return err
 	}
@@ -138,7 +150,7 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 		}
 	}
 	controls := &Control{URL: transport.URL(), Token: newToken(), PID: os.Getpid()}
-	late.control = (&control{node, store, agents, known, controls.Token}).handler()
+	late.control = (&control{node, store, agents, known, controls.Token, ctx}).handler()
 	remove, err := controls.publish(o.Data)
 	if err != nil {
 		return err
@@ -184,6 +196,25 @@ func (o *Options) defaults() {
 	if o.Output == nil {
 		o.Output = io.Discard
 	}
+}
+
+// check refuses URLs that nobody could use, at the start and not when they are
+// needed.
+func (o *Options) check() error {
+	for name, text := range map[string]string{"endpoint": o.Endpoint, "almanac": o.Almanac} {
+		if text == "" {
+			continue
+		}
+		if err := checkURL(name, text); err != nil {
+			return err
+		}
+	}
+	for address, text := range o.Resolve {
+		if err := checkURL("resolve", text); err != nil {
+			return fmt.Errorf("%s: %w", address, err)
+		}
+	}
+	return nil
 }
 
 // assemble wires a node to its store, its transport and what it resolves with.

@@ -25,17 +25,24 @@ const patience = 30 * time.Second
 // openTerminal runs a node with the agent chatty, and a shell in a window beside.
 func openTerminal(t *testing.T) *terminal {
 	t.Helper()
+	bin := programs(t, "parley", "chatty")
+	data, _ := program(t, bin, "chatty", "--listen", "127.0.0.1:0")
+	return openShell(t, bin, data)
+}
+
+// openShell runs a shell in a window, for the node of a data folder.
+func openShell(t *testing.T, bin, data string) *terminal {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("tmux is not there: run `make test`, which installs it")
 		}
 		t.Skip("tmux is not there: apt-get install tmux, or run `make test`")
 	}
-	bin, folder := programs(t, "parley", "chatty"), t.TempDir()
-	node, _ := program(t, bin, "chatty", "--listen", "127.0.0.1:0")
+	folder := t.TempDir()
 	w := &terminal{t: t, socket: fmt.Sprintf("parley-%d-%d", os.Getpid(), time.Now().UnixNano()), folder: folder}
 	w.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", folder,
-		"env", "PS1=$ ", "PATH="+bin+":"+os.Getenv("PATH"), "PARLEY_DATA="+node, "LC_ALL=C.UTF-8", "sh")
+		"env", "PS1=$ ", "PATH="+bin+":"+os.Getenv("PATH"), "PARLEY_DATA="+data, "LC_ALL=C.UTF-8", "sh")
 	t.Cleanup(func() { w.tmux("kill-server") })
 	w.until("the shell", func() bool { return strings.Contains(w.screen(), "$") })
 	return w

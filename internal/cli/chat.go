@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 
 type chatFlags struct {
 	data, session, key, once, almanac string
-	asJSON, stream, keep              bool
+	asJSON, stream, keep, user        bool
 	timeout                           time.Duration
 }
 
@@ -33,7 +35,11 @@ do). Without any, it is the first agent of the node that runs in the data folder
 
 In a terminal it is a screen with keys (F1 shows them). Elsewhere each line of
 input is a message, and answers are printed. If no node runs in the data folder,
-the command runs one of its own while it lasts.`,
+the command runs one of its own while it lasts.
+
+With --user nobody signs: the message comes from a random user address, and what
+the agent replies on the same connection is all that can come back. Agents take
+such messages only where their author allows it.`,
 		Example: `  parley chat
   parley chat --once "What is 6 * 7?"
   parley chat http://127.0.0.1:8001
@@ -48,7 +54,10 @@ the command runs one of its own while it lasts.`,
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait for an answer")
 	flags.BoolVar(&f.stream, "stream", false, "ask for answers in pieces (always, in a terminal)")
 	flags.BoolVar(&f.keep, "keep", false, "do not end the session when leaving")
+	flags.BoolVar(&f.user, "user", false, "speak as a user, from a random address and without a signature")
 	flags.StringVar(&f.almanac, "almanac", "", "`URL` of the Almanac that a node of one's own uses, such as http://127.0.0.1:8000/v1/almanac")
+	cmd.MarkFlagsMutuallyExclusive("user", "key")
+	cmd.MarkFlagsMutuallyExclusive("user", "session")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.data, f.asJSON = *data, *asJSON
 		peer := ""
@@ -69,6 +78,9 @@ func (f *chatFlags) run(cmd *cobra.Command, whom string) error {
 		if _, err := uuid.Parse(f.session); err != nil {
 			return misused(cmd, fault.Errorf(fault.Malformed, "session", "expected the ID of a session, a UUID, not %q", f.session))
 		}
+	}
+	if f.user {
+		return f.visit(cmd, whom)
 	}
 	node, stop, err := f.node(ctx, whom)
 	if err != nil {
@@ -128,7 +140,7 @@ const farewell = 2 * time.Second
 func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) error {
 	begun, err := []*talk.Conversation(nil), error(nil)
 	if f.once == "" && !f.asJSON && talksToPerson(cmd) {
-		begun, err = f.screen(ctx, cmd, speaker, peer, node)
+		begun, err = f.screen(ctx, cmd, speaker, peer, f.namesOf(ctx, node))
 	} else {
 		begun, err = f.lines(ctx, cmd, speaker, peer)
 	}
@@ -142,7 +154,7 @@ func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.
 		if !f.keep {
 			_ = speaker.End(ctx, c, wait) // the node tries on
 		}
-		if node.private && err == nil {
+		if node != nil && node.private && err == nil {
 			speaker.Drain(ctx, c.Session)
 		}
 	}
@@ -152,6 +164,7 @@ func (f *chatFlags) talk(ctx context.Context, cmd *cobra.Command, speaker *talk.
 func (f *chatFlags) lines(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address) (begun []*talk.Conversation, err error) {
 	l := &talk.Lines{
 		Speaker: speaker, Book: talk.NewBook(speaker.Own), Out: cmd.OutOrStdout(), JSON: f.asJSON, Timeout: f.timeout, First: true,
+		Dim: showsColour(cmd.OutOrStdout()),
 	}
 	session := f.session
 	if session == "" {
@@ -172,22 +185,29 @@ func (f *chatFlags) lines(ctx context.Context, cmd *cobra.Command, speaker *talk
 	return begun, err
 }
 
-func (f *chatFlags) screen(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, node *nodeClient) ([]*talk.Conversation, error) {
+// namesOf is what the agents of a node are called; without a node nobody has a name.
+func (f *chatFlags) namesOf(ctx context.Context, node *nodeClient) map[identity.Address]string {
+	names := make(map[identity.Address]string)
+	if node == nil {
+		return names
+	}
+	agents, _ := node.agents(ctx) // without names there are addresses
+	for _, a := range agents {
+		names[a.Address] = a.Name
+	}
+	return names
+}
+
+func (f *chatFlags) screen(ctx context.Context, cmd *cobra.Command, speaker *talk.Speaker, peer identity.Address, names map[identity.Address]string) ([]*talk.Conversation, error) {
 	speaker.Stream = true
 	o := screen.Options{
 		Speaker: speaker, Book: talk.NewBook(speaker.Own), Session: f.session, Peer: peer,
-		Names: make(map[identity.Address]string), In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
+		Names: names, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
 	}
 	if o.Session == "" {
 		o.Session = uuid.NewString()
 	}
-	agents, err := node.agents(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range agents {
-		o.Names[a.Address] = a.Name
-	}
+	var err error
 	if o.After, err = speaker.Recall(ctx, o.Book, ""); err != nil {
 		return nil, err
 	}
@@ -196,7 +216,11 @@ func (f *chatFlags) screen(ctx context.Context, cmd *cobra.Command, speaker *tal
 			return nil, err
 		}
 	}
-	return screen.Run(ctx, o)
+	begun, unsaid, err := screen.Run(ctx, o)
+	for _, text := range unsaid {
+		fmt.Fprintf(cmd.ErrOrStderr(), "parley: not said, for the node is gone: %s\n", talk.CleanLine(text))
+	}
+	return begun, err
 }
 
 // node finds the running node of the data folder, or runs one.
@@ -213,9 +237,18 @@ func (f *chatFlags) node(ctx context.Context, whom string) (_ *nodeClient, stop 
 		return node, func() error { return nil }, err
 	}
 	if whom == "" && f.session == "" {
-		return nil, nil, fault.Errorf(fault.NotFound, "", "no node is running in %s: start parley up first, or say whom to talk with", folder)
+		return nil, nil, f.nobody()
 	}
 	return f.ownNode(ctx, folder, whom)
+}
+
+// nobody is the error where nobody was named and no node says who there is.
+func (f *chatFlags) nobody() error {
+	folder, err := dataFolder(f.data)
+	if err != nil {
+		return err
+	}
+	return fault.Errorf(fault.NotFound, "", "no node is running in %s: start parley up first, or say whom to talk with", folder)
 }
 
 // talksToPerson reports whether a person sits at both ends.
@@ -223,6 +256,12 @@ func talksToPerson(cmd *cobra.Command) bool {
 	in, inOK := cmd.InOrStdin().(*os.File)
 	out, outOK := cmd.OutOrStdout().(*os.File)
 	return inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+}
+
+// showsColour reports whether somebody sees what is written, and in which way.
+func showsColour(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // Send is that of [talk.Node].

@@ -90,6 +90,10 @@ func get(ctx context.Context, url string) (status int, text []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	return fetch(request)
+}
+
+func fetch(request *http.Request) (status int, text []byte, err error) {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, nil, err
@@ -186,12 +190,18 @@ func (p place) almanac(ctx context.Context) string {
 // knowsAsPrinted reports whether an agent that has registered with the node speaks
 // chat only as the uAgents example prints it.
 func (c *nodeClient) knowsAsPrinted(ctx context.Context, agent identity.Address) bool {
-	status, text, err := get(ctx, c.control.URL+directory.Prefix+"agents/"+string(agent))
+	status, text, err := get(ctx, c.url()+directory.Prefix+"agents/"+string(agent))
 	var entry struct{ Protocols []string }
 	if err != nil || status != http.StatusOK || json.Unmarshal(text, &entry) != nil {
 		return false
 	}
-	speaks := func(digest string) bool { return slices.Contains(entry.Protocols, digest) }
+	return onlyPrinted(entry.Protocols)
+}
+
+// onlyPrinted reports whether chat is among the protocols only as the uAgents
+// example prints it.
+func onlyPrinted(protocols []string) bool {
+	speaks := func(digest string) bool { return slices.Contains(protocols, digest) }
 	return speaks(chat.PrintedManifestDigest) && !speaks(chat.AgentManifestDigest) && !speaks(chat.MendedManifestDigest)
 }
 

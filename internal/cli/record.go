@@ -161,7 +161,7 @@ func (n *names) message(m parley.Message) string {
 	}
 	if n.node != nil && m.Protocol != "" && !n.asked[m.Protocol] && len(n.asked) < maxAsked && n.models[m.Schema] == "" {
 		n.asked[m.Protocol] = true
-		status, manifest, err := get(n.ctx, n.node.control.URL+directory.Prefix+"manifests/"+url.PathEscape(m.Protocol))
+		status, manifest, err := get(n.ctx, n.node.url()+directory.Prefix+"manifests/"+url.PathEscape(m.Protocol))
 		if err == nil && status == http.StatusOK {
 			n.learn(manifest)
 		}

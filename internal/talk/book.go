@@ -5,8 +5,10 @@ package talk
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +43,7 @@ type Entry struct {
 	Time      time.Time
 	Text      string
 	Resources []Resource
+	Metadata  map[string]string
 	Stream    uuid.UUID // in which it came, if it did
 	Open      bool      // the stream goes on
 	Reason    string    // of the last failure
@@ -64,6 +67,9 @@ type Resource struct {
 	URI    string `json:"uri"`
 	Type   string `json:"mime_type,omitempty"`
 	Name   string `json:"name,omitempty"`
+
+	// Metadata is all that the peer says about it.
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // A Conversation is what was said in one session.
@@ -76,6 +82,7 @@ type Conversation struct {
 	Unread  int  // entries since the reader looked; the reader sets it to 0
 
 	resources []Resource
+	visiting  bool // as a user: only one reply can come back
 }
 
 // Resource returns an attached resource by its number.
@@ -135,7 +142,7 @@ func (b *Book) Open(session string, peer identity.Address) *Conversation {
 	if len(b.conversations) == maxConversations {
 		b.conversations = slices.Delete(b.conversations, 0, 1)
 	}
-	c := &Conversation{Session: session, Peer: peer}
+	c := &Conversation{Session: session, Peer: peer, visiting: b.own.IsUser()}
 	b.conversations = append(b.conversations, c)
 	return c
 }
@@ -270,6 +277,10 @@ func (c *Conversation) received(r parley.LogRecord, event Event) []Event {
 		if e := c.find(func(e *Entry) bool { return e.Mine && e.MsgID == ack.AcknowledgedMsgID }); e != nil {
 			e.state, e.Reason = Acknowledged, ""
 		}
+		if c.visiting {
+			c.visiting = false // told once
+			c.add(&Entry{Note: true, Time: event.Time, Text: "acknowledged, and " + noMore})
+		}
 		return []Event{event}
 	case parley.ErrorMessageDigest:
 		var report struct {
@@ -286,6 +297,9 @@ func (c *Conversation) received(r parley.LogRecord, event Event) []Event {
 	return c.hear(m, r.Time, event)
 }
 
+// noMore is why a user gets an acknowledgement and no answer.
+const noMore = "nothing else can reach a user: only the first reply comes back on the connection"
+
 // hear takes a message of the peer, content by content.
 func (c *Conversation) hear(m chat.ChatMessage, at time.Time, event Event) (events []Event) {
 	whole := &Entry{MsgID: m.MsgID, Time: at}
@@ -295,9 +309,8 @@ func (c *Conversation) hear(m chat.ChatMessage, at time.Time, event Event) (even
 			said := event
 			said.Event, said.Text, said.Resources, said.Metadata = EventSaid, whole.Text, whole.Resources, metadata
 			events = append(events, said)
-			if whole.Text != "" || len(whole.Resources) > 0 {
-				c.add(whole)
-			}
+			whole.Metadata = metadata
+			c.add(whole)
 		}
 		whole, metadata = &Entry{MsgID: m.MsgID, Time: at}, nil
 	}
@@ -323,10 +336,7 @@ func (c *Conversation) hear(m chat.ChatMessage, at time.Time, event Event) (even
 			}
 			into.Resources = append(into.Resources, c.attach(content)...)
 		case chat.MetadataContent:
-			metadata = make(map[string]string, len(content.Metadata))
-			for key, value := range content.Metadata {
-				metadata[CleanLine(key)] = CleanLine(value)
-			}
+			metadata = cleanMap(content.Metadata)
 		case chat.StartStreamContent:
 			finish()
 			if open != nil {
@@ -405,12 +415,43 @@ func (c *Conversation) attach(content chat.ResourceContent) []Resource {
 		}
 		shown := Resource{
 			Number: len(c.resources) + 1, URI: CleanLine(r.URI),
-			Type: CleanLine(r.Metadata["mime_type"]), Name: CleanLine(r.Metadata["name"]),
+			Type: CleanLine(r.Metadata["mime_type"]), Name: CleanLine(r.Metadata["name"]), Metadata: cleanMap(r.Metadata),
 		}
 		c.resources = append(c.resources, shown)
 		added = append(added, shown)
 	}
 	return added
+}
+
+func cleanMap(dirty map[string]string) map[string]string {
+	if len(dirty) == 0 {
+		return nil
+	}
+	clean := make(map[string]string, len(dirty))
+	for key, value := range dirty {
+		clean[CleanLine(key)] = CleanLine(value)
+	}
+	return clean
+}
+
+// MetadataLine is what is said about something, in one line; "" if nothing is.
+func MetadataLine(metadata map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		parts = append(parts, key+": "+metadata[key])
+	}
+	line := []rune(strings.Join(parts, " · "))
+	if len(line) > maxMetadata {
+		return string(line[:maxMetadata]) + "…"
+	}
+	return string(line)
+}
+
+// About is what is said about a resource besides its label, in one line.
+func (r Resource) About() string {
+	rest := maps.Clone(r.Metadata)
+	delete(rest, "mime_type") // the label has it
+	return MetadataLine(rest)
 }
 
 // Label is a resource in a line of text.
@@ -426,4 +467,7 @@ func (r Resource) Label() string {
 	return label
 }
 
-const maxLabel = 120
+const (
+	maxLabel    = 120
+	maxMetadata = 300
+)

@@ -184,7 +184,7 @@ func TestWhatPeersAttachReportAndEnd(t *testing.T) {
 	if got := s.hears(`{"type": "end-session"}`); got != "ended" || !c.Ended {
 		t.Errorf("events %q", got)
 	}
-	if got := s.hears(`{"type": "metadata", "metadata": {"a": "b"}}`); got != "said" || len(c.Entries) != 4 {
+	if got := s.hears(`{"type": "metadata", "metadata": {"a": "b"}}`); got != "said" || len(c.Entries) != 5 {
 		t.Errorf("events %q, %d entries", got, len(c.Entries))
 	}
 	if got := s.record("received", "x", peer, me, digest[chat.ChatMessage](t), `{"content": 5}`, ""); !strings.HasPrefix(got, "error a message that cannot be read") {
@@ -195,6 +195,27 @@ func TestWhatPeersAttachReportAndEnd(t *testing.T) {
 	}
 	if got := s.record("received", "x", peer, me, "model:other", `{}`, ""); got != "" {
 		t.Errorf("another protocol's message is %q", got)
+	}
+}
+
+// What is said about a message or a resource is one line, in an order that does
+// not change, and as harmless as text.
+func TestMetadata(t *testing.T) {
+	s := newStory(t)
+	s.hears(text("look"), `{"type": "resource", "resource_id": "11111111-1111-4111-8111-111111111111", "resource": {"uri": "data:,x", "metadata": {"mime_type": "text/plain", "role": "proof", "name": "a\u001b[2J.txt"}}}`,
+		`{"type": "metadata", "metadata": {"mood": "good", "colour": "green\nred"}}`)
+	e := s.entries()[0]
+	if got := talk.MetadataLine(e.Metadata); got != "colour: green red · mood: good" {
+		t.Errorf("about the message: %q", got)
+	}
+	if got := e.Resources[0].About(); got != "name: a[2J.txt · role: proof" {
+		t.Errorf("about the resource: %q", got)
+	}
+	if got := talk.MetadataLine(map[string]string{"long": strings.Repeat("x", 1000)}); len([]rune(got)) != 301 {
+		t.Errorf("%d characters of metadata", len([]rune(got)))
+	}
+	if got := talk.MetadataLine(nil); got != "" {
+		t.Errorf("nothing is %q", got)
 	}
 }
 

@@ -23,6 +23,7 @@ type Lines struct {
 	After        int64 // records of the log that are known already
 	First        bool  // nothing was said in the session yet
 	Out          io.Writer
+	Dim          bool          // Out shows faint text
 	JSON         bool          // print every event as a line of JSON
 	Timeout      time.Duration // to wait for an answer
 }
@@ -50,7 +51,7 @@ func (l *Lines) Talk(ctx context.Context, in io.Reader) error {
 	answers, followed := make(chan Event, 1000), make(chan error, 1)
 	go func() { followed <- l.follow(ctx, func(e Event) error { return pass(ctx, answers, e) }) }()
 	lines, ended := scan(ctx, in)
-	waiting := 0
+	waiting, unanswered := 0, 0
 	var patience <-chan time.Time
 	for {
 		select {
@@ -70,13 +71,14 @@ func (l *Lines) Talk(ctx context.Context, in io.Reader) error {
 			}
 		case e := <-answers:
 			l.print(e)
-			switch e.Event {
-			case EventFailed, EventError:
+			switch {
+			case e.Event == EventFailed, e.Event == EventError:
 				return l.failure(e)
-			case EventSaid:
-				if e.isAnswer() {
-					waiting--
-				}
+			case e.Event == EventSaid && e.isAnswer():
+				waiting--
+			case l.isAll(e):
+				waiting--
+				unanswered++
 			}
 		case err := <-followed:
 			if ctx.Err() != nil {
@@ -87,10 +89,19 @@ func (l *Lines) Talk(ctx context.Context, in io.Reader) error {
 			return fault.Errorf(fault.Unavailable, "", "no answer within %s", l.Timeout)
 		}
 		if lines == nil && waiting <= 0 {
+			if unanswered > 0 {
+				return errNoMore
+			}
 			return nil
 		}
 	}
 }
+
+var errNoMore = fault.Errorf(fault.Unavailable, "", "the agent has acknowledged it, and %s", noMore)
+
+// isAll reports whether nothing can follow an event: users are answered on the
+// connection only, and an acknowledgement was all that came.
+func (l *Lines) isAll(e Event) bool { return e.Event == EventAcknowledged && l.Speaker.Own.IsUser() }
 
 func pass(ctx context.Context, to chan<- Event, e Event) error {
 	select {
@@ -151,15 +162,15 @@ func (l *Lines) await(ctx context.Context) error {
 	trouble := ""
 	err := l.follow(timed, func(e Event) error {
 		l.print(e)
-		switch e.Event {
-		case EventRetried:
+		switch {
+		case e.Event == EventRetried:
 			trouble = "; last: " + e.Reason
-		case EventFailed, EventError:
+		case e.Event == EventFailed, e.Event == EventError:
 			return l.failure(e)
-		case EventSaid:
-			if e.isAnswer() {
-				return errAnswered
-			}
+		case e.Event == EventSaid && e.isAnswer():
+			return errAnswered
+		case l.isAll(e):
+			return errNoMore
 		}
 		return nil
 	})
@@ -175,11 +186,17 @@ func (l *Lines) await(ctx context.Context) error {
 }
 
 func (l *Lines) failure(e Event) error {
+	if e.Event == EventError && l.Speaker.Own.IsUser() && e.Reason == signedOnly {
+		return fault.Errorf(fault.Refused, "", "the agent takes only signed messages: speak without --user")
+	}
 	if e.Event == EventError {
 		return fault.Errorf(fault.Refused, "", "the peer reports an error: %s", e.Reason)
 	}
 	return fault.Errorf(fault.Unavailable, "", "the message could not be delivered: %s", e.Reason)
 }
+
+// signedOnly is what agents tell users whom they do not listen to.
+const signedOnly = "Message must be sent from verified agent address"
 
 func (l *Lines) print(e Event) {
 	if l.JSON {
@@ -196,9 +213,23 @@ func (l *Lines) print(e Event) {
 	}
 	for _, r := range e.Resources {
 		fmt.Fprintln(l.Out, r.Label())
+		l.aside(r.About())
+	}
+	l.aside(MetadataLine(e.Metadata))
+}
+
+// aside prints what is said about something, less loud than the thing itself.
+func (l *Lines) aside(text string) {
+	switch {
+	case text != "" && l.Dim:
+		fmt.Fprintln(l.Out, "\x1b[2m"+text+"\x1b[m")
+	case text != "":
+		fmt.Fprintln(l.Out, text)
 	}
 }
 
 // isAnswer tells what a person would call an answer from what only says
-// something about the conversation.
-func (e Event) isAnswer() bool { return e.Text != "" || len(e.Resources) > 0 }
+// something about the conversation. A card is metadata in form only.
+func (e Event) isAnswer() bool {
+	return e.Text != "" || len(e.Resources) > 0 || e.Metadata["card_kind"] != ""
+}

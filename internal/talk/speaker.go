@@ -2,11 +2,13 @@ package talk
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/fault"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/protocol/chat"
 	"github.com/parley-agents/parley/run"
@@ -32,6 +34,18 @@ type Speaker struct {
 // Say says a text. first says that the session begins with it. The reply has the
 // ID in the log and whether the peer has it already, if it took it within wait.
 func (s *Speaker) Say(ctx context.Context, c *Conversation, text string, first bool, wait time.Duration) (run.Reply, error) {
+	return s.Utter(ctx, c, s.Compose(text, first), wait)
+}
+
+// An Utterance is something to be said, which stays the same however often it is
+// tried.
+type Utterance struct{ message chat.ChatMessage }
+
+// Text is what it says.
+func (u Utterance) Text() string { return u.message.Text() }
+
+// Compose makes an utterance of a text.
+func (s *Speaker) Compose(text string, first bool) Utterance {
 	var contents []chat.Content
 	if first && !s.Printed {
 		contents = append(contents, chat.StartSessionContent{})
@@ -40,27 +54,51 @@ func (s *Speaker) Say(ctx context.Context, c *Conversation, text string, first b
 	if s.Stream && !s.Printed {
 		contents = append(contents, chat.MetadataContent{Metadata: map[string]string{"stream": "true"}})
 	}
-	return s.send(ctx, c, wait, contents...)
+	return compose(contents...)
+}
+
+func compose(contents ...chat.Content) Utterance {
+	return Utterance{chat.ChatMessage{Timestamp: time.Now().UTC(), MsgID: uuid.New(), Content: contents}}
+}
+
+// UtterAgain says something of which is not known whether the node has it: it is
+// not said twice.
+func (s *Speaker) UtterAgain(ctx context.Context, c *Conversation, u Utterance, wait time.Duration) (run.Reply, error) {
+	records, err := s.Node.Log(ctx, parley.LogQuery{Agent: s.Own, Session: c.Session, Limit: page, Last: true}, 0)
+	if err != nil {
+		return run.Reply{}, err
+	}
+	for _, r := range records {
+		if r.Event != "sent" || r.Message.From != s.Own || !isMessage(r.Message.Schema) {
+			continue
+		}
+		if known, err := readMessage(r.Message.Payload); err == nil && known.MsgID == u.message.MsgID {
+			return run.Reply{ID: r.ID, Session: c.Session, State: "stored"}, nil
+		}
+	}
+	return s.Utter(ctx, c, u, wait)
 }
 
 // Interrupt asks the peer to end a stream.
 func (s *Speaker) Interrupt(ctx context.Context, c *Conversation, stream uuid.UUID) error {
-	_, err := s.send(ctx, c, 0, chat.EndStreamContent{StreamID: stream})
+	_, err := s.Utter(ctx, c, compose(chat.EndStreamContent{StreamID: stream}), 0)
 	return err
 }
 
-// End ends a session. The peer is told within wait, or later.
+// End ends a session. The peer is told within wait, or later. Users just leave:
+// many agents reply nothing to the end of a session, and who waits for the reply
+// would wait in vain.
 func (s *Speaker) End(ctx context.Context, c *Conversation, wait time.Duration) error {
-	if s.Printed {
+	if s.Printed || s.Own.IsUser() {
 		return nil
 	}
-	_, err := s.send(ctx, c, wait, chat.EndSessionContent{})
+	_, err := s.Utter(ctx, c, compose(chat.EndSessionContent{}), wait)
 	return err
 }
 
-func (s *Speaker) send(ctx context.Context, c *Conversation, wait time.Duration, contents ...chat.Content) (run.Reply, error) {
-	m := chat.ChatMessage{Timestamp: time.Now().UTC(), MsgID: uuid.New(), Content: contents}
-	payload, err := messages().codec.Marshal(m)
+// Utter says something; see [Speaker.Say].
+func (s *Speaker) Utter(ctx context.Context, c *Conversation, u Utterance, wait time.Duration) (run.Reply, error) {
+	payload, err := messages().codec.Marshal(u.message)
 	if err != nil {
 		return run.Reply{}, err
 	}
@@ -110,6 +148,48 @@ func (s *Speaker) Follow(ctx context.Context, session string, after int64, take 
 		}
 	}
 	return ctx.Err()
+}
+
+// Attend follows all sessions until ctx ends, also where the node goes and comes
+// back: lost and found are told of it. No record is left out, and none comes
+// twice.
+func (s *Speaker) Attend(ctx context.Context, after int64, take func(parley.LogRecord), lost func(error), found func()) {
+	hand := func(r parley.LogRecord) error {
+		after = r.Seq
+		take(r)
+		return nil
+	}
+	for {
+		err := s.Follow(ctx, "", after, hand)
+		if ctx.Err() != nil {
+			return
+		}
+		lost(err)
+		for wait := minBackoff; err != nil; wait = min(2*wait, maxBackoff) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			_, err = s.Node.Log(ctx, parley.LogQuery{Agent: s.Own, After: after, Limit: 1}, 0)
+		}
+		found()
+	}
+}
+
+const (
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 3 * time.Second
+)
+
+// IsGone reports whether an error says that the node could not be asked, and not
+// that it said no. What was to be said may have reached it or not.
+func IsGone(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	coded, ok := errors.AsType[*fault.Error](err)
+	return !ok || coded.Code == fault.Internal || coded.Code == fault.NotFound && coded.Field == "data"
 }
 
 // Drain waits until what was said in a session has left the node, or ctx ends.

@@ -32,8 +32,8 @@ type Options struct {
 }
 
 // Run shows conversations until the person leaves or ctx ends. It returns those
-// that were begun here.
-func Run(ctx context.Context, o Options) ([]*talk.Conversation, error) {
+// that were begun here, and what could not be said because the node was gone.
+func Run(ctx context.Context, o Options) (begun []*talk.Conversation, unsaid []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newModel(ctx, o)
@@ -41,27 +41,28 @@ func Run(ctx context.Context, o Options) ([]*talk.Conversation, error) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		err := o.Speaker.Follow(ctx, "", o.After, func(r parley.LogRecord) error {
-			program.Send(r)
-			return nil
-		})
-		if ctx.Err() == nil {
-			program.Send(lost{err})
-		}
+		o.Speaker.Attend(ctx, o.After, func(r parley.LogRecord) { program.Send(r) },
+			func(err error) { program.Send(lost{err}) }, func() { program.Send(found{}) })
 	}()
 	stop := context.AfterFunc(ctx, program.Quit) // a signal, or the end below
-	_, err := program.Run()
+	_, err = program.Run()
 	stop()
 	cancel()
 	<-followed
 	if errors.Is(err, tea.ErrProgramKilled) {
 		err = nil
 	}
-	return m.begun, err
+	for _, u := range m.unsaid {
+		unsaid = append(unsaid, u.message.Text())
+	}
+	return m.begun, unsaid, err
 }
 
-// lost says that the node is gone.
-type lost struct{ err error }
+// lost says that the node is gone, and found that it is back.
+type (
+	lost  struct{ err error }
+	found struct{}
+)
 
 // done is the outcome of something that was asked of the node or the disk.
 type done struct {
@@ -69,6 +70,7 @@ type done struct {
 	reply   run.Reply
 	said    string // to be shown
 	err     error
+	unsaid  *unsaid // what it was, if the node could not be asked
 }
 
 type tick time.Time
@@ -104,6 +106,11 @@ type model struct {
 	history history
 	stopped uuid.UUID // the stream that was interrupted
 	leaving bool
+
+	gone      bool     // the node is
+	unsaid    []unsaid // what waits for it, in order
+	repeating bool     // unsaid is being said
+	spoken    int      // how often something was said
 }
 
 func newModel(ctx context.Context, o Options) *model {
@@ -167,10 +174,16 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case done:
 		m.finish(msg)
 	case lost:
-		m.say(true, "the node is gone: %v", msg.err)
+		m.gone = true
+	case found:
+		m.gone = false
+		m.say(false, "the node is back")
+		cmd = m.sayAgain()
+	case saidAgain:
+		cmd = m.settle(msg)
 	case tick:
 		// The size is asked for as well: a signal of its change may get lost.
-		m.now, cmd = time.Time(msg), tea.Batch(everySecond(), tea.RequestWindowSize)
+		m.now, cmd = time.Time(msg), tea.Batch(everySecond(), tea.RequestWindowSize, m.sayAgain())
 	default:
 		m.input, cmd = m.input.Update(msg)
 	}
@@ -191,6 +204,8 @@ func (m *model) finish(d done) {
 		c.MarkDelivered(d.reply.ID)
 	}
 	switch {
+	case d.unsaid != nil:
+		m.keep(*d.unsaid)
 	case d.err != nil && m.ctx.Err() == nil:
 		m.say(true, "%v", d.err)
 	case d.said != "":
@@ -207,9 +222,19 @@ func (m *model) speak(text string) tea.Cmd {
 	}
 	m.history.add(text)
 	m.view.GotoBottom()
+	m.spoken++
+	u := unsaid{number: m.spoken, in: c, message: m.o.Speaker.Compose(text, first)}
+	if m.gone || len(m.unsaid) > 0 { // after what waits already
+		m.keep(u)
+		return nil
+	}
 	return func() tea.Msg {
-		reply, err := m.o.Speaker.Say(m.ctx, c, text, first, deliveryWait)
-		return done{session: c.Session, reply: reply, err: err}
+		reply, err := m.o.Speaker.Utter(m.ctx, c, u.message, deliveryWait)
+		d := done{session: c.Session, reply: reply, err: err}
+		if talk.IsGone(err) {
+			d.unsaid = &u
+		}
+		return d
 	}
 }
 

@@ -1,7 +1,9 @@
 package screen
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +63,11 @@ func (s *screenTest) press(keys ...string) (cmd tea.Cmd) {
 	return cmd
 }
 
-func (s *screenTest) shows() string { return plain([]string{s.m.View().Content}) }
+func (s *screenTest) shows() string {
+	return blanks.ReplaceAllString(plain([]string{s.m.View().Content}), "")
+}
+
+var blanks = regexp.MustCompile(`(?m) +$`)
 
 func (s *screenTest) want(text string) {
 	s.Helper()
@@ -222,6 +228,51 @@ func TestSessions(t *testing.T) {
 	s.never("/save N [FILE]")
 	if s.m.input.Value() != "" {
 		t.Errorf("the key that closes a page was typed: %q", s.m.input.Value())
+	}
+}
+
+func TestMetadataIsShown(t *testing.T) {
+	s := newScreen(t, 60, 20)
+	s.hears(`{"type": "text", "text": "look"}, {"type": "metadata", "metadata": {"mood": "good", "colour": "green"}}`)
+	s.want("  look\n  colour: green · mood: good\n")
+}
+
+// What is said while the node is gone waits for it, in order, and is said when it
+// is back.
+func TestTheNodeIsGone(t *testing.T) {
+	s := newScreen(t, 60, 20)
+	s.hears(`{"type": "text", "text": "before"}`)
+	s.press("first", "enter")
+	s.do(lost{})
+	s.want("the node is gone, trying again; Ctrl-D leaves")
+	if s.press("second", "enter") != nil {
+		t.Error("something was asked of a node that is gone")
+	}
+	s.do(done{session: session, unsaid: &unsaid{number: 1, in: s.m.current, message: s.m.o.Speaker.Compose("first", true)}})
+	s.want("you · waits for the node\n  first\n\nyou · waits for the node\n  second\n")
+	if s.press("/new", "enter"); strings.Contains(s.shows(), "waits for the node") {
+		t.Error("it is shown in another session")
+	}
+	s.press("/switch 1", "enter")
+	if s.do(found{}) == nil || !s.m.repeating {
+		t.Error("the node is back, and nothing is said")
+	}
+	s.never("the node is gone")
+	if s.do(saidAgain{number: 1}) == nil || len(s.m.unsaid) != 1 || !s.m.repeating {
+		t.Errorf("%d wait, want the second", len(s.m.unsaid))
+	}
+	if s.do(saidAgain{number: 2, err: errors.New("broken again")}); len(s.m.unsaid) != 1 || s.m.repeating {
+		t.Error("what broke again is given up")
+	}
+	s.do(tick(time.Now()))
+	if s.do(saidAgain{number: 2}); len(s.m.unsaid) != 0 {
+		t.Error("it still waits")
+	}
+	s.want("before")
+	s.never("waits for the node")
+	s.do(lost{})
+	if s.press("ctrl+c") == nil || !s.m.leaving {
+		t.Error("Ctrl-C does not leave while the node is gone")
 	}
 }
 

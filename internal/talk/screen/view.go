@@ -62,6 +62,8 @@ func (m *model) head() string {
 
 func (m *model) foot() string {
 	switch {
+	case m.gone:
+		return badStyle.Render(cut("the node is gone, trying again; Ctrl-D leaves", m.width))
 	case m.status != "" && m.trouble:
 		return badStyle.Render(cut(m.status, m.width))
 	case m.status != "":
@@ -117,7 +119,7 @@ func (m *model) transcript() (all []string) {
 		all = append(all, s.lines...)
 	}
 	m.shown = kept
-	return all
+	return append(all, m.waiting()...)
 }
 
 // entry shows who said it, what, and what came of it.
@@ -140,12 +142,22 @@ func (m *model) entry(e *talk.Entry) []string {
 	}
 	for _, r := range e.Resources {
 		body = append(body, wrap(linkStyle.Render(r.Label()), m.width-2)...)
+		body = append(body, m.aside(r.About())...)
 	}
+	body = append(body, m.aside(talk.MetadataLine(e.Metadata))...)
 	lines := []string{who}
 	if e.Mine && e.Reason != "" {
 		lines = append(lines, indent(wrap(badStyle.Render(e.Reason), m.width-2), "  ")...)
 	}
 	return append(append(lines, indent(body, "  ")...), "")
+}
+
+// aside is a faint line, cut where it is too long.
+func (m *model) aside(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{faint.Render(cut(text, m.width-2))}
 }
 
 func (m *model) ticks(e *talk.Entry) string {
