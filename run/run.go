@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/directory"
@@ -55,6 +56,10 @@ const (
 	passphraseEnv = "PARLEY_PASSPHRASE"
 )
 
+// patience is how long Main waits for agents to stop: longer than all that has a
+// grace time needs. Only functions that do not heed their context are left then.
+var patience = time.Minute
+
 // Main runs agents as a program: it reads the flags of the command line, serves
 // until it is interrupted, and ends the process.
 func Main(agents ...*parley.Agent) {
@@ -67,7 +72,13 @@ func Main(agents ...*parley.Agent) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the process at once
+		time.AfterFunc(patience, func() {
+			fmt.Fprintln(os.Stderr, "some handlers do not end although their context has: what they were given is stored, and is handled again at the next start")
+			os.Exit(1)
+		})
+	})
 	if err := Run(ctx, opts, agents...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -19,6 +19,13 @@ import (
 
 // stubborn is a program that takes its time to stop.
 func stubborn() {
+	if text := os.Getenv("PARLEY_TEST_PATIENCE"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			panic(err)
+		}
+		run.SetPatience(d)
+	}
 	a := parley.NewAgent("stubborn", nil)
 	a.OnStop(func(context.Context, *parley.Turn) error {
 		time.Sleep(time.Minute)
@@ -62,6 +69,32 @@ func TestASecondSignalEndsTheProcessAtOnce(t *testing.T) {
 		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%v: it took %v", signal, took)
 		}
+	}
+}
+
+// U15: a function that does not heed its context does not keep the process.
+func TestU15AProcessEndsAlsoIfAFunctionDoesNot(t *testing.T) {
+	cmd := program(t, "-listen", "127.0.0.1:0", "-data", t.TempDir())
+	cmd.Env = append(cmd.Env, "PARLEY_TEST_PATIENCE=200ms")
+	var said strings.Builder
+	cmd.Stderr = &said
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stdout); lines.Scan() && !strings.HasPrefix(lines.Text(), "listening"); {
+	}
+	began := time.Now()
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	err = cmd.Wait()
+	if failed, ok := err.(*exec.ExitError); !ok || failed.ExitCode() != 1 || !strings.Contains(said.String(), "handled again at the next start") {
+		t.Errorf("it ended with %v and said %q", err, said.String())
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 
