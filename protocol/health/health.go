@@ -4,6 +4,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,11 +24,13 @@ const (
 )
 
 // A Check looks after one thing that an agent needs and says what is wrong with
-// it. It should end with its context.
+// it. It should end with its context; one that does not is not waited for.
 type Check func(ctx context.Context, t *parley.Turn) error
 
-// patience is what all checks together get, as in the Python library.
-const patience = 5 * time.Second
+const (
+	patience = 4 * time.Second // with all checks together: by the rules the answer is due in five
+	atOnce   = 16              // runs of one check, of those that hang too
+)
 
 // NewProtocol returns the protocol for an agent that answers [HealthCheck]: it
 // is healthy if all checks succeed. Why it is not goes to its log, not to the
@@ -36,12 +39,16 @@ const patience = 5 * time.Second
 //	agent.Include(health.NewProtocol(reachable), &parley.Include{Role: health.Agent, PublishManifest: true})
 func NewProtocol(checks ...Check) *parley.Protocol {
 	p := parley.NewProtocol(Rules())
+	var runners []*runner
+	for _, check := range checks {
+		runners = append(runners, &runner{check, make(chan struct{}, atOnce)})
+	}
 	parley.Handle(p, func(ctx context.Context, t *parley.Turn, _ HealthCheck) (AgentHealth, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		answer := AgentHealth{AgentName: t.Agent.Name, Status: Healthy}
-		for _, check := range checks {
-			if err := run(ctx, t, check); err != nil {
+		for _, r := range runners {
+			if err := r.run(ctx, t); err != nil {
 				t.Log.Warn("unhealthy", "error", err)
 				answer.Status = Unhealthy
 			}
@@ -51,12 +58,33 @@ func NewProtocol(checks ...Check) *parley.Protocol {
 	return p
 }
 
-// run makes a panic the result of the check.
-func run(ctx context.Context, t *parley.Turn, check Check) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the check panicked: %v", p)
-		}
+// A runner runs a check, a bounded number of times at once.
+type runner struct {
+	check   Check
+	running chan struct{}
+}
+
+// run makes a panic or a hang the result of the check.
+func (r *runner) run(ctx context.Context, t *parley.Turn) error {
+	select {
+	case r.running <- struct{}{}:
+	case <-ctx.Done():
+		return errors.New("earlier runs of the check hang")
+	}
+	done := make(chan error, 1)
+	go func() { // ends when the check does
+		defer func() {
+			if p := recover(); p != nil {
+				done <- fmt.Errorf("the check panicked: %v", p)
+			}
+			<-r.running
+		}()
+		done <- r.check(ctx, t)
 	}()
-	return check(ctx, t)
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errors.New("the check hangs")
+	}
 }

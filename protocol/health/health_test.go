@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/parley-agents/parley"
@@ -46,6 +48,42 @@ func TestAnAgentIsHealthyWhenAllChecksSucceed(t *testing.T) {
 				t.Errorf("answer %v (%v), want %v", got, err, want)
 			}
 		})
+	}
+}
+
+// A check that takes all its time leaves enough for the answer, which the rules want
+// within five seconds.
+func TestASlowCheckIsAnsweredInTime(t *testing.T) {
+	agent, monitor := parley.NewAgent("patient", nil), parley.NewAgent("doctor", nil)
+	agent.Include(health.NewProtocol(func(ctx context.Context, _ *parley.Turn) error { <-ctx.Done(); return ctx.Err() }), &parley.Include{Role: health.Agent})
+	host(t, agent, monitor)
+	got, err := parley.Ask[health.AgentHealth](t.Context(), monitor, agent.Address(), health.HealthCheck{})
+	if err != nil || got.Status != health.Unhealthy {
+		t.Errorf("answer %v (%v), want unhealthy", got, err)
+	}
+}
+
+// A check that ignores its context makes the agent unhealthy, and its monitor wait no
+// longer than for others. However many ask, only so many runs of it hang.
+func TestAHangingCheckIsNotWaitedFor(t *testing.T) {
+	release := make(chan struct{})
+	var runs atomic.Int32
+	agent, monitor := parley.NewAgent("patient", nil), parley.NewAgent("doctor", nil)
+	agent.Include(health.NewProtocol(func(context.Context, *parley.Turn) error { runs.Add(1); <-release; return nil }), &parley.Include{Role: health.Agent})
+	host(t, agent, monitor)
+	defer close(release)
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			got, err := parley.Ask[health.AgentHealth](t.Context(), monitor, agent.Address(), health.HealthCheck{})
+			if err != nil || got.Status != health.Unhealthy {
+				t.Errorf("answer %v (%v), want unhealthy", got, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := runs.Load(); n > 16 {
+		t.Errorf("%d runs of the check hang, at most 16 may", n)
 	}
 }
 
