@@ -120,6 +120,9 @@ func findPeer(cmd *cobra.Command, node *nodeClient, agents []parley.AgentInfo, o
 		if a.Address != own && (whom == "" || whom == a.Name) {
 			return a.Address, nil
 		}
+		if a.Address == own && (whom == a.Name || whom == string(own)) {
+			return "", fault.Errorf(fault.Malformed, "", "%s is the one who speaks: name another agent to talk with, or another speaker with --key", a.Name)
+		}
 	}
 	if whom == "" {
 		return "", fault.Errorf(fault.NotFound, "", "the node has no other agent: say whom to talk with")

@@ -187,17 +187,21 @@ func dataFlag(cmd *cobra.Command) *string {
 }
 
 func dataFolder(flag string) (string, error) {
-	if flag != "" {
-		return flag, nil
+	folder := flag
+	if folder == "" {
+		folder = os.Getenv("PARLEY_DATA")
 	}
-	if folder := os.Getenv("PARLEY_DATA"); folder != "" {
-		return folder, nil
+	if folder == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("no home folder for the data: name one with --data: %w", err)
+		}
+		folder = filepath.Join(home, ".parley")
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("no home folder for the data: name one with --data: %w", err)
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return "", fault.Errorf(fault.Malformed, "data", "%s is a file, not a data folder", folder)
 	}
-	return filepath.Join(home, ".parley"), nil
+	return folder, nil
 }
 
 // table prints rows in columns of equal width.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -138,6 +140,9 @@ func namesIn(ctx context.Context, data string) *names {
 			}
 			return n
 		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "keys")); err != nil {
+		return n // opening the keys would make a folder for them
 	}
 	if keys, err := keystore.Open(folder); err == nil {
 		entries, _ := keys.List() // names are for people: without them there are addresses

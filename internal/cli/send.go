@@ -98,7 +98,11 @@ func nodeIn(data string) (*nodeClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return runningNode(folder)
+	node, err := runningNode(folder)
+	if isNotRunning(err) {
+		err = fault.Errorf(fault.NotFound, "data", "no node is running in %s: start one there (parley up), or name the folder of one that runs with --data", folder)
+	}
+	return node, err
 }
 
 // target is the part of the manual about whom a message is for.

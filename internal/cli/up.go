@@ -238,6 +238,11 @@ func up(ctx context.Context, o *upOptions, data string, verbose bool, stdout, st
 		Data: data, Listen: o.Listen, Resolve: known, Almanac: o.Almanac,
 		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
 	}
+	if node, err := runningNode(data); err == nil {
+		if _, err := node.agents(ctx); err == nil {
+			return fault.Errorf(fault.Conflict, "data", "a node is running in %s already, at %s: talk with it (parley chat), or name another folder with --data", data, node.url())
+		}
+	}
 	for {
 		ai, err := o.assistant(model)
 		if err != nil {
@@ -249,6 +254,9 @@ func up(ctx context.Context, o *upOptions, data string, verbose bool, stdout, st
 		if o.Listen == "" && options.Listen == "" && errors.Is(err, syscall.EADDRINUSE) {
 			options.Listen = "127.0.0.1:0"
 			continue
+		}
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fault.Errorf(fault.Conflict, "listen", "another program listens on %s: name another port, or none, and a free one is taken", o.Listen)
 		}
 		if err == nil {
 			fmt.Fprintln(stdout, "stopped")
