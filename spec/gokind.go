@@ -44,18 +44,22 @@ func (g *goReader) composite(t reflect.Type, tag goTag, placeName string) (Type,
 
 // scalarKind returns the kind that the Go type and the words of its tag mean.
 func scalarKind(t reflect.Type, tag goTag) (Kind, bool) {
+	// A type defined as one of these has another meaning without the word.
+	defined := func(as reflect.Type, word string) bool {
+		return t.Kind() == as.Kind() && t.ConvertibleTo(as) && tag.has(word)
+	}
 	switch {
-	case t == timeType && tag.has("date"):
+	case defined(timeType, "date"):
 		return Date, true
-	case t == timeType && tag.has("time"):
+	case defined(timeType, "time"):
 		return Time, true
-	case t == timeType:
+	case defined(timeType, "datetime"), t == timeType:
 		return DateTime, true
-	case t == durationType:
+	case defined(durationType, "duration"), t == durationType:
 		return Duration, true
-	case t == uuidType && tag.has("uuid4"):
+	case defined(uuidType, "uuid4"):
 		return UUID4, true
-	case t == uuidType:
+	case defined(uuidType, "uuid"), t == uuidType:
 		return UUID, true
 	case t == rawType, t.Kind() == reflect.Interface && t.NumMethod() == 0:
 		return Any, true

@@ -31,6 +31,7 @@ type Tagged interface{ ParleyTag() string }
 // commas stands in single quotes:
 //
 //	uuid4, date, time, decimal, uri   what a uuid.UUID, time.Time or string holds
+//	uuid, datetime, duration          the same of a type that is defined as one of them, in its ParleyTag
 //	format=email                      of a string: a format without a kind of its own
 //	set                               of a slice: each item once
 //	tuple                             of a struct: its fields as the items of an array

@@ -25,7 +25,7 @@ type goTag struct {
 }
 
 var tagWords = []string{
-	"uuid4", "date", "time", "decimal", "uri", "set", "tuple", "optional", "nullable", "closed", "open", "untitled", "unmixed",
+	"uuid", "uuid4", "datetime", "date", "time", "duration", "decimal", "uri", "set", "tuple", "optional", "nullable", "closed", "open", "untitled", "unmixed",
 }
 
 var tagKeys = []string{

@@ -278,11 +278,11 @@ func (e *encoder) kindOf(v reflect.Value, kind spec.Kind) (pyjson.Value, error) 
 	case spec.DateTime, spec.Date, spec.Time:
 		return encodeTime(v, kind)
 	case spec.Duration:
-		if d, ok := v.Interface().(time.Duration); ok {
+		if d, ok := as[time.Duration](v); ok {
 			return pyjson.OfFloat(float64(d.Microseconds()) / 1e6), nil
 		}
 	case spec.UUID, spec.UUID4:
-		if id, ok := v.Interface().(uuid.UUID); ok {
+		if id, ok := as[uuid.UUID](v); ok {
 			text, err := canonicalUUID(id.String(), kind == spec.UUID4)
 			return pyjson.Of(text), err
 		}
@@ -310,8 +310,17 @@ func (e *encoder) kindOf(v reflect.Value, kind spec.Kind) (pyjson.Value, error) 
 	return pyjson.Value{}, refuse("expected a Go value for %s, found %s", kind, v.Type())
 }
 
+// as returns a value of a type, or of one that is defined as it.
+func as[T any](v reflect.Value) (T, bool) {
+	if t := reflect.TypeFor[T](); v.Type() != t && v.Kind() == t.Kind() && v.CanConvert(t) {
+		v = v.Convert(t)
+	}
+	x, ok := v.Interface().(T)
+	return x, ok
+}
+
 func encodeTime(v reflect.Value, kind spec.Kind) (pyjson.Value, error) {
-	t, ok := v.Interface().(time.Time)
+	t, ok := as[time.Time](v)
 	if !ok {
 		return pyjson.Value{}, refuse("expected a time.Time, found %s", v.Type())
 	}

@@ -154,7 +154,19 @@ func (x *filler) fillUnion(dst reflect.Value, v pyjson.Value, t *spec.Union) err
 	return mismatch(dst, v)
 }
 
+// goTypes are those of the kinds that have a type of their own in Go.
+var goTypes = map[spec.Kind]reflect.Type{
+	spec.DateTime: reflect.TypeFor[time.Time](), spec.Date: reflect.TypeFor[time.Time](), spec.Time: reflect.TypeFor[time.Time](),
+	spec.Duration: reflect.TypeFor[time.Duration](), spec.UUID: reflect.TypeFor[uuid.UUID](), spec.UUID4: reflect.TypeFor[uuid.UUID](),
+}
+
 func fillScalar(dst reflect.Value, v pyjson.Value, kind spec.Kind) error {
+	if own, ok := goTypes[kind]; ok && own != dst.Type() && own.Kind() == dst.Kind() && own.ConvertibleTo(dst.Type()) {
+		value := reflect.New(own).Elem() // a type that is defined as it
+		err := fillScalar(value, v, kind)
+		dst.Set(value.Convert(dst.Type()))
+		return err
+	}
 	switch dst.Type() {
 	case reflect.TypeFor[time.Time]():
 		t, _, err := parseTime(v.Text, kind)

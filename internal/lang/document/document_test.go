@@ -158,7 +158,8 @@ var elements = strings.Fields("html head meta title style body nav main header s
 // attributes that this package writes, with all that their values may be.
 var attributes = map[string]*regexp.Regexp{
 	"id": identifier, "href": regexp.MustCompile(`^#[A-Za-z0-9_.-]+$`), "scope": word, "lang": word, "charset": word, "name": word, "role": word,
-	"class": regexp.MustCompile(`^[a-z0-9 -]+$`), "content": regexp.MustCompile(`^[a-z0-9=,. -]+$`), "aria-label": regexp.MustCompile(``),
+	"data-of": regexp.MustCompile(`^(Class|Sends|Handles|Digest|Sent by|Answered by|Ends as)$`),
+	"class":   regexp.MustCompile(`^[a-z0-9 -]+$`), "content": regexp.MustCompile(`^[a-z0-9=,. -]+$`), "aria-label": regexp.MustCompile(``),
 	"xmlns": regexp.MustCompile(`^http://www.w3.org/2000/svg$`), "d": number, "x": number, "y": number, "width": number, "height": number, "rx": number, "r": number, "cx": number,
 	"cy": number, "x1": number, "x2": number, "y1": number, "y2": number, "viewBox": number, "transform": regexp.MustCompile(`^translate\([0-9. -]+\)$`),
 	"stroke-dasharray": number, "style": regexp.MustCompile(`^text-(anchor|align):\s?[a-z]+;?$`),

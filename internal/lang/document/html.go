@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -116,7 +117,7 @@ func (w *htmlPage) roles(s *section) {
 	if len(s.roles) == 0 {
 		return
 	}
-	w.line(`<section><h2>Roles</h2><div class="wide"><table>`)
+	w.line(`<section><h2>Roles</h2><div class="wide"><table class="rows">`)
 	w.line(`<thead><tr><th>Role</th><th>Sends</th><th>Handles</th><th>Digest for uAgents</th></tr></thead><tbody>`)
 	for i, r := range s.roles {
 		mark := ""
@@ -131,7 +132,7 @@ func (w *htmlPage) roles(s *section) {
 		if r.digest != "" {
 			digest = `<span class="digest">` + esc(r.digest) + `</span>`
 		}
-		w.line(`<tr><th scope="row">%s<code>%s</code>%s</th><td>%s</td><td>%s</td><td>%s</td></tr>`,
+		w.line(`<tr><th scope="row">%s<code>%s</code>%s</th><td data-of="Sends">%s</td><td data-of="Handles">%s</td><td data-of="Digest">%s</td></tr>`,
 			mark, esc(r.name), count, s.links(r.sends), s.links(r.handles), digest)
 	}
 	w.line(`</tbody></table></div></section>`)
@@ -187,14 +188,23 @@ func (w *htmlPage) ways(s *section) {
 }
 
 func (w *htmlPage) overview(s *section) {
-	w.line(`<div class="wide"><table><thead><tr><th>Message</th><th>Class</th><th>Sent by</th><th>May be answered by</th><th>Ends as</th></tr></thead><tbody>`)
+	classes := slices.ContainsFunc(s.messages, func(m message) bool { return m.Class != spec.Unclassified })
+	head := ""
+	if classes {
+		head = `<th>Class</th>`
+	}
+	w.line(`<div class="wide"><table class="rows"><thead><tr><th>Message</th>%s<th>Sent by</th><th>May be answered by</th><th>Ends as</th></tr></thead><tbody>`, head)
 	for i := range s.messages {
 		m := &s.messages[i]
 		opens := ""
 		if m.opens {
 			opens = ` <span class="tag">opens</span>`
 		}
-		w.line(`<tr><th scope="row">%s%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`, s.links([]string{m.Name}), opens, class(m),
+		column := ""
+		if classes {
+			column = `<td data-of="Class">` + class(m) + `</td>`
+		}
+		w.line(`<tr><th scope="row">%s%s</th>%s<td data-of="Sent by">%s</td><td data-of="Answered by">%s</td><td data-of="Ends as">%s</td></tr>`, s.links([]string{m.Name}), opens, column,
 			esc(strings.Join(m.senders, " or ")), s.links(append(append([]string(nil), m.replies...), m.receipts...)), esc(strings.Join(m.ends, "; ")))
 	}
 	w.line(`</tbody></table></div>`)

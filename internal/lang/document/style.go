@@ -1,7 +1,8 @@
 package document
 
 // style is the style sheet of the pages: one column to read, contents beside it
-// where there is room, light or dark as the reader has it, and plain on paper.
+// where there is room, light or dark as the reader has it, and plain on paper. Rows of
+// the tables of class rows become lists where the window is narrow.
 const style = `
 :root{--paper:#fff;--ink:#1f2733;--soft:#5c6675;--rule:#dfe3e9;--shade:#f5f7f9;--link:#1d56b3;--tag:#e9edf3;--parley-paper:#fff}
 @media (prefers-color-scheme:dark){:root{--paper:#14181f;--ink:#e6e9ef;--soft:#a0abba;--rule:#2d3542;--shade:#1b212b;--link:#8fb6ff;--tag:#2a3240;--parley-paper:#14181f}}
@@ -59,5 +60,6 @@ pre code{font-size:inherit}
 .r3.role{color:#7a3fae;background:linear-gradient(0deg,currentColor 5px,transparent 5px)}
 @media (prefers-color-scheme:dark){.r0.role{color:#8fb6ff}.r1.role{color:#f2ad62}.r2.role{color:#74d39a}.r3.role{color:#cf9ff5}}
 @media (max-width:60rem){body{display:block;padding:0 1rem}nav{position:static;max-height:none;padding:1.25rem 0 0}nav ul ul{display:none}main{padding-top:1rem}h1{font-size:1.6rem}}
-@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#bbb;--shade:#fff;--link:#000;--tag:#eee;--parley-paper:#fff}body{display:block;font-size:10.5pt;padding:0}nav{display:none}main{padding:0}.wide,.ways figure,pre{overflow:visible}.wide>.parley-drawing{max-width:100%}pre{white-space:pre-wrap}figure{break-inside:avoid}h2,h3{break-after:avoid}}
+@media (max-width:40rem){.rows thead{display:none}.rows tr{display:block;padding:.5rem 0;border-bottom:1px solid var(--rule)}.rows th,.rows td{display:block;border:0;padding:.1rem 0}.rows td{position:relative;padding-left:7rem;overflow-wrap:anywhere}.rows td:empty{display:none}.rows td::before{content:attr(data-of);position:absolute;left:0;color:var(--soft);font-size:.8rem}}
+@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--rule:#bbb;--shade:#fff;--link:#000;--tag:#eee;--parley-paper:#fff}body{display:block;font-size:10.5pt;padding:0}nav{display:none}main{padding:0}.wide,.ways figure,pre{overflow:visible}.wide>.parley-drawing{max-width:100%}pre{white-space:pre-wrap}figure,tr,dl{break-inside:avoid}.example,article{break-inside:auto}article{border-width:1px 0 0;border-radius:0;padding:.75rem 0 0}h2,h3,h2+.quiet,figcaption{break-after:avoid}}
 `

@@ -57,7 +57,7 @@ func pairOf[T any](t testing.TB) pair {
 func pairs(t testing.TB) []pair {
 	return []pair{
 		pairOf[everything.Scalars](t), pairOf[everything.Optionals](t), pairOf[everything.Defaults](t),
-		pairOf[everything.Composites](t), pairOf[everything.Unions](t), pairOf[everything.Renamed](t), pairOf[everything.Empty](t),
+		pairOf[everything.Composites](t), pairOf[everything.Unions](t), pairOf[everything.Variants](t), pairOf[everything.Renamed](t), pairOf[everything.Empty](t),
 		pairOf[chat.ChatMessage](t), pairOf[chat.ChatAcknowledgement](t),
 		pairOf[llm.ContextPrompt](t), pairOf[llm.Response](t), pairOf[llm.StructuredOutputPrompt](t), pairOf[llm.StructuredOutputResponse](t),
 		pairOf[health.HealthCheck](t), pairOf[health.AgentHealth](t), pairOf[payment.RequestPayment](t), pairOf[payment.CommitPayment](t),
@@ -213,7 +213,11 @@ func (v *values) typ(t spec.Type) string {
 		return v.list(n, func() string { return v.typ(t.Item) })
 	case *spec.Map:
 		var parts []string
-		for i := range v.IntN(3) {
+		n := v.IntN(3)
+		if v.depth > 4 {
+			n = 0
+		}
+		for i := range n {
 			key := v.typ(t.Key)
 			if t.Key == nil || t.Key == spec.Type(spec.String) {
 				key = v.pick(`"k`, `"k `, `"`) + strconv.Itoa(i) + `"`

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parley-agents/parley/internal/lang/aea"
@@ -41,7 +43,25 @@ func Emit(target string, plan *Plan) ([]File, diag.List) {
 	if list.HasErrors() {
 		return nil, list
 	}
+	setApart(files)
 	return files, list
+}
+
+// setApart gives files whose names are the same, or differ only in capitals, which
+// not every system tells apart, names of their own.
+func setApart(files []File) {
+	taken := make(map[string]bool)
+	for i := range files {
+		kind := path.Ext(files[i].Path)
+		if strings.HasSuffix(files[i].Path, manifestSuffix) {
+			kind = manifestSuffix
+		}
+		name := strings.TrimSuffix(files[i].Path, kind)
+		for n := 2; taken[strings.ToLower(files[i].Path)]; n++ {
+			files[i].Path = name + "-" + strconv.Itoa(n) + kind
+		}
+		taken[strings.ToLower(files[i].Path)] = true
+	}
 }
 
 type problems struct{ list diag.List }

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"go/ast"
 	"go/format"
 	"go/parser"
@@ -20,7 +21,8 @@ import (
 func emitGo(plan *Plan, found *problems) []File {
 	g := &goEmitter{
 		plan: plan, found: found, imports: make(map[string]bool), names: make(map[*Decl]string), taken: make(map[string]bool),
-		replyNames: make(map[*spec.Rule]string), enums: make(map[*Decl][]string), prefixes: make(map[*Protocol]string),
+		replyNames: make(map[*spec.Rule]string), enums: make(map[*Decl][]string), made: make(map[string]string),
+		prefixes: make(map[*Protocol]string), roleNames: make(map[*Protocol]map[string]string),
 	}
 	g.printer.unit = "\t"
 	for _, p := range plan.Protocols {
@@ -28,6 +30,13 @@ func emitGo(plan *Plan, found *problems) []File {
 	}
 	for _, d := range plan.Decls {
 		g.names[d] = g.unique(goIdentifier(d.Name))
+	}
+	for _, d := range plan.Decls {
+		for _, v := range d.Variants {
+			if v.Made {
+				g.made[v.Name] = g.unique(goIdentifier(v.Name))
+			}
+		}
 		if u, ok := d.Type.(*spec.Union); ok {
 			g.ownError = g.ownError || slices.ContainsFunc(u.Variants, g.isError)
 		}
@@ -85,8 +94,10 @@ type goEmitter struct {
 	limits  []string // variables for limits, in order of use
 
 	prefixes   map[*Protocol]string
+	roleNames  map[*Protocol]map[string]string // by the names of roles
 	replyNames map[*spec.Rule]string
 	enums      map[*Decl][]string // names of constants
+	made       map[string]string  // names of types made for variants, by those in the plan
 
 	ownError bool // the library's error is a variant of a union here, so it is declared again
 }
@@ -98,18 +109,34 @@ func (g *goEmitter) use(imp string) { g.imports[imp] = true }
 // reserve claims the names by which every protocol is known, before messages can
 // have them.
 func (g *goEmitter) reserve(p *Protocol) {
-	prefix, constants := "", "Protocol"
-	if p.Prefix != "" {
-		prefix = goIdentifier(p.Prefix)
-		constants = prefix
+	g.roleNames[p] = make(map[string]string)
+	given := make(map[string]bool)
+	for _, r := range p.Spec.Roles {
+		name := goIdentifier(r.Name)
+		for n := 2; given[name]; n++ {
+			name = goIdentifier(r.Name) + strconv.Itoa(n)
+		}
+		given[name] = true
+		g.roleNames[p][r.Name] = name
 	}
-	g.prefixes[p] = prefix
-	for _, name := range []string{prefix + "Rules", constants + "Name", constants + "Version", constants + "Digest"} {
+	if p.Prefix != "" {
+		g.prefixes[p] = goIdentifier(p.Prefix)
+	}
+	for n := 2; slices.ContainsFunc(g.reserved(p), func(name string) bool { return g.taken[name] }); n++ {
+		g.prefixes[p] = goIdentifier(p.Prefix) + strconv.Itoa(n)
+	}
+	for _, name := range g.reserved(p) {
 		g.taken[name] = true
 	}
+}
+
+func (g *goEmitter) reserved(p *Protocol) []string {
+	constants := cmp.Or(g.prefixes[p], "Protocol")
+	names := []string{g.prefixes[p] + "Rules", constants + "Name", constants + "Version", constants + "Digest"}
 	for _, r := range p.Spec.Roles {
-		g.taken[g.roleConst(p, r.Name)] = true
+		names = append(names, g.roleConst(p, r.Name))
 	}
+	return names
 }
 
 // unique claims a name of the Go package.

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,16 +19,13 @@ func (g *goEmitter) speaks(p *Protocol) bool {
 
 // roleConst is the name of the constant for a role.
 func (g *goEmitter) roleConst(p *Protocol, role string) string {
-	return g.prefixes[p] + "Role" + goIdentifier(role)
+	return g.prefixes[p] + "Role" + g.roleNames[p][role]
 }
 
 // protocol writes the constants and the rules of a protocol.
 func (g *goEmitter) protocol(p *Protocol) {
 	s := p.Spec
-	prefix := g.prefixes[p]
-	if prefix == "" {
-		prefix = "Protocol"
-	}
+	prefix := cmp.Or(g.prefixes[p], "Protocol")
 	g.line("")
 	g.line("// The protocol %s.", p.ID())
 	g.block("const (", func() {
@@ -68,7 +66,7 @@ func (g *goEmitter) manifests(p *Protocol) {
 			digest, _ := p.Spec.Digest(role)
 			name := g.prefixes[p]
 			if role != "" {
-				name += goIdentifier(role)
+				name += g.roleNames[p][role]
 			} else if name == "" {
 				name = "Protocol"
 			}
@@ -304,7 +302,7 @@ func (g *goEmitter) role(p *Protocol, role string) {
 	if len(handled) == 0 {
 		return
 	}
-	title := g.prefixes[p] + goIdentifier(role)
+	title := g.prefixes[p] + g.roleNames[p][role]
 	words := "in the role " + role + " of " + p.Spec.Name
 	if role == "" {
 		title, words = g.prefixes[p], "that speaks "+p.Spec.Name

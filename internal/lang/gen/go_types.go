@@ -556,14 +556,29 @@ func (g *goEmitter) union(name string, d *Decl) {
 			g.line("")
 			g.line("// %s is a variant of %s.", g.variantName(v), name)
 			g.line("type %s %s", g.variantName(v), g.typ(v.Type))
-			g.parleyTag(g.variantName(v), g.tags(v.Type))
+			g.parleyTag(g.variantName(v), append(definedAs(v.Type), g.tags(v.Type)...))
 		}
 	}
 }
 
+// definedAs is the word for a type that is defined as one with a meaning in
+// package spec, which it would lose.
+func definedAs(t spec.Type) []string {
+	s, _ := spec.AsScalar(t)
+	switch s.Kind {
+	case spec.UUID:
+		return []string{"uuid"}
+	case spec.DateTime:
+		return []string{"datetime"}
+	case spec.Duration:
+		return []string{"duration"}
+	}
+	return nil
+}
+
 func (g *goEmitter) variantName(v Variant) string {
 	if v.Made {
-		return goIdentifier(v.Name)
+		return g.made[v.Name]
 	}
 	if g.isError(v.Type) {
 		return g.typ(v.Type)

@@ -7,6 +7,8 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
+const manifestSuffix = ".manifest.json"
+
 // emitManifest writes what a Python agent publishes, for each role of each
 // protocol. It has no line that says that it is generated: that would be another
 // manifest.
@@ -37,7 +39,7 @@ func emitManifest(plan *Plan, found *problems) []File {
 			if len(roles) > 1 {
 				name += "." + snake(role)
 			}
-			files = append(files, File{Path: name + ".manifest.json", Text: append(text, '\n')})
+			files = append(files, File{Path: name + manifestSuffix, Text: append(text, '\n')})
 		}
 	}
 	return files

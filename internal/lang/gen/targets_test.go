@@ -207,6 +207,23 @@ func TestManifests(t *testing.T) {
 	}
 }
 
+// Files of one source have names of their own, also where capitals do not count.
+func TestFilesAreSetApart(t *testing.T) {
+	p := plan(t, "several.parley", read(t, "testdata/names/several.parley"))
+	for target, want := range map[string]string{
+		"manifest": "One.a.manifest.json One.a-2.manifest.json One.a_b.manifest.json One.a_b-2.manifest.json OneRole.name.manifest.json OneRole.rules.manifest.json",
+		"docs":     "several.html One.md one-2.md OneRole.md",
+	} {
+		var names []string
+		for _, f := range emitted(t, target, p) {
+			names = append(names, f.Path)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+}
+
 // A name that leads out of the folder is no path, for any target.
 func TestFilesStayInTheirFolder(t *testing.T) {
 	p := plan(t, "hostile.parley", []byte("protocol `../../x` version \"1.0.0\" { roles `../a`, `/b`\nmessage `../c`: inform { `../d`: String }\n"+
