@@ -189,7 +189,9 @@ func TestBadInput(t *testing.T) {
 		{"deep nesting", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), fault.TooLarge},
 		{"a long file", strings.Repeat("# x\n", 1<<19), fault.TooLarge},
 		{"a foreign tag", "a: !python/object x\n", fault.Unsupported},
-		{"merge keys", "a: &a {b: c}\nd:\n  <<: *a\n", fault.Unsupported},
+		{"a merge of nothing", "a: {<<: b}\n", fault.Malformed},
+		{"merges that multiply", "a: &a {" + strings.Repeat("b, ", 300) + "c}\nd: {<<: [" + strings.Repeat("*a, ", 500) + "*a]}\n", fault.TooLarge},
+		{"a set", "roles: !!set {a, b}\nb: !!omap {a, b}\n", fault.Unsupported},
 		{"four documents", "a: 1\n---\nb: 1\n---\nc: 1\n---\nd: 1\n", fault.Malformed},
 		{"a key that is a list", "? [a, b]\n: c\n", fault.Malformed},
 	} {

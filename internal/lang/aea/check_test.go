@@ -123,3 +123,69 @@ func TestDerived(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is YAML for Python's reader and what is not; the verdicts are those of
+// open-aea.
+func TestYAMLOfPython(t *testing.T) {
+	const spec = `name: odd
+author: vec
+version: 0.1.0
+description: a text
+license: MIT
+aea_version: 1.0.0
+protocol_specification_id: vec/odd:0.1.0
+speech_acts:
+  ask:
+    q: ct:Query
+  tell:
+    n: pt:int
+---
+ct:Query: |
+  string s = 1;
+---
+initiation: [ask]
+reply:
+  ask: [tell]
+  tell: []
+termination: [tell]
+roles: {a, b}
+end_states: [done]
+keep_terminal_state_dialogues: true
+`
+	for _, tc := range []struct {
+		name, from, to string
+		valid          bool
+	}{
+		{"as it is", "", "", true},
+		{"edition 1.2", "name: odd", "%YAML 1.2\n---\nname: odd", true},
+		{"edition 2.0", "name: odd", "%YAML 2.0\n---\nname: odd", false},
+		{"tab behind a value", "pt:int", "pt:int\t", false},
+		{"tab in a value", "a text", "a\ttext", false},
+		{"tab before a comment", "pt:int", "pt:int\t# number", false},
+		{"tab in a comment", "pt:int", "pt:int # a\tnumber", true},
+		{"tab in quotes", "a text", "'a\ttext'", true},
+		{"tab in a body", "string s", "string\ts", true},
+		{"tab behind the head of a body", "ct:Query: |", "ct:Query: |\t", false},
+		{"set by a tag", "{a, b}", "!!set {a, b}", false},
+		{"map by a tag", "{a, b}", "!!map {a, b}", true},
+		{"list by a tag", "[ask]", "!!seq [ask]", true},
+		{"list by the tag of a text", "[ask]", "!!str [ask]", false},
+		{"merge", "  tell: []", "  <<: {tell: []}", true},
+		{"merge of several", "  tell: []", "  <<: [{tell: []}, {tell: [ask]}]", true},
+		{"merge of several, the other way", "  tell: []", "  <<: [{tell: [ask]}, {tell: []}]", false},
+		{"merge that is overruled", "  tell: []", "  tell: []\n  <<: {tell: [ask]}", true},
+		{"merge by an alias", "reply:\n  ask: [tell]", "x: &x {ask: [tell]}\nreply:\n  <<: *x", true},
+		{"two merges", "  tell: []", "  <<: {tell: [ask]}\n  <<: {tell: []}", true},
+		{"merge of a word", "  tell: []", "  tell: []\n  <<: ask", false},
+		{"merge sign as a value", "license: MIT", "license: <<", false},
+		{"merge sign in quotes", "license: MIT", "license: '<<'", true},
+		{"equal sign as a value", "license: MIT", "license: =", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := strings.Replace(spec, tc.from, tc.to, 1)
+			if _, err := aea.Read([]byte(text)); (err == nil) != tc.valid {
+				t.Errorf("error %v, but valid is %t:\n%s", err, tc.valid, text)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/parley-agents/parley/fault"
@@ -30,6 +31,7 @@ const (
 	str   kind = "str"
 	list  kind = "list"
 	dict  kind = "dict"
+	set   kind = "set" // as !!set; {a, b} is a dict
 )
 
 // A value is a piece of a document. Of a dict, keys and items belong together; a
@@ -60,7 +62,10 @@ func readDocuments(text []byte) ([]value, error) {
 	if len(text) > maxSize {
 		return nil, fault.Errorf(fault.TooLarge, "", "the file has %d bytes, at most %d are read", len(text), maxSize)
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if line := strayTab(string(text)); line > 0 {
+		return nil, fault.Errorf(fault.Malformed, "", "not YAML: line %d: a tab where Python's reader takes only blanks", line)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(editions.ReplaceAll(text, []byte("%YAML 1.1"))))
 	r := reader{left: maxNodes}
 	var documents []value
 	for {
@@ -82,6 +87,54 @@ func readDocuments(text []byte) ([]value, error) {
 		}
 		documents = append(documents, v)
 	}
+}
+
+// editions of YAML that Python's reader takes, all as 1.1.
+var editions = regexp.MustCompile(`(?m)^%YAML 1\.[0-9]+`)
+
+// blockHead ends a line after which a text stands in lines of its own.
+var blockHead = regexp.MustCompile(`(^|[ :-])[|>][-+0-9]*[ ]*( #.*)?\r?$`)
+
+// strayTab returns the line of a tab outside texts and comments, which Python's
+// reader refuses wherever it stands; 0 if there is none.
+func strayTab(text string) int {
+	if !strings.Contains(text, "\t") {
+		return 0
+	}
+	var quote byte // the one that is open
+	block := -1    // the indentation of the line whose text follows
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if indent := len(line) - len(strings.TrimLeft(line, " ")); block >= 0 {
+			if indent > block || strings.TrimSpace(line) == "" {
+				continue
+			}
+			block = -1
+		}
+		for i := 0; i < len(line); i++ {
+			c := line[i]
+			switch {
+			case quote == '"' && c == '\\':
+				i++
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '#' && (i == 0 || line[i-1] == ' '):
+				i = len(line)
+			case c == '\t':
+				return number
+			case (c == '"' || c == '\'') && (i == 0 || strings.IndexByte(" [{,", line[i-1]) >= 0):
+				quote = c
+			}
+		}
+		if quote == 0 && blockHead.MatchString(line) {
+			block = len(line) - len(strings.TrimLeft(line, " "))
+		}
+	}
+	return 0
 }
 
 // A reader writes aliases out, within bounds.
@@ -106,6 +159,9 @@ func (r *reader) value(n *yaml.Node, depth int) (value, error) {
 		return v, err
 	case yaml.SequenceNode:
 		v.kind = list
+		if n.Style&yaml.TaggedStyle != 0 && n.ShortTag() != "!!seq" {
+			return v, fault.Errorf(fault.Unsupported, "", "line %d: the tag %s is not read", n.Line, n.Tag)
+		}
 		for _, c := range n.Content {
 			item, err := r.value(c, depth+1)
 			if err != nil {
@@ -122,31 +178,67 @@ func (r *reader) value(n *yaml.Node, depth int) (value, error) {
 
 func (r *reader) dict(n *yaml.Node, depth int) (value, error) {
 	v := value{kind: dict, line: n.Line}
-	place := make(map[string]int)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, err := r.value(n.Content[i], depth+1)
-		if err != nil {
-			return v, err
+	if n.Style&yaml.TaggedStyle != 0 {
+		switch n.ShortTag() {
+		case "!!map":
+		case "!!set":
+			v.kind = set
+		default:
+			return v, fault.Errorf(fault.Unsupported, "", "line %d: the tag %s is not read", n.Line, n.Tag)
 		}
+	}
+	var keys, items []value
+	var merged []value
+	for i := 0; i+1 < len(n.Content); i += 2 {
 		item, err := r.value(n.Content[i+1], depth+1)
 		if err != nil {
 			return v, err
 		}
-		if key.kind == list || key.kind == dict {
+		if isMerge(n.Content[i]) {
+			merged = append(merged, item)
+			continue
+		}
+		key, err := r.value(n.Content[i], depth+1)
+		if err != nil {
+			return v, err
+		}
+		if key.kind == list || key.kind == dict || key.kind == set {
 			return v, fault.Errorf(fault.Malformed, "", "line %d: a key must be a plain value", key.line)
 		}
-		if key.kind == str && key.text == "<<" && n.Content[i].Style == 0 {
-			return v, fault.Errorf(fault.Unsupported, "", "line %d: merge keys are not read; write the values out", key.line)
+		keys, items = append(keys, key), append(items, item)
+	}
+	for _, m := range slices.Backward(merged) { // what comes later counts
+		if m.kind == dict {
+			m.items = []value{m}
+		} else if m.kind != list {
+			return v, fault.Errorf(fault.Malformed, "", "line %d: what is merged is a %s, want keys and values", m.line, m.kind)
 		}
+		for _, from := range m.items {
+			if from.kind != dict {
+				return v, fault.Errorf(fault.Malformed, "", "line %d: what is merged is a %s, want keys and values", from.line, from.kind)
+			}
+			keys, items = slices.Concat(from.keys, keys), slices.Concat(from.items, items)
+			if r.left -= len(keys); r.left < 0 {
+				return v, fault.Errorf(fault.TooLarge, "", "line %d: more than %d values", n.Line, maxNodes)
+			}
+		}
+	}
+	place := make(map[string]int)
+	for i, key := range keys {
 		id := string(key.kind) + " " + key.text
 		if at, twice := place[id]; twice {
-			v.items[at] = item
+			v.items[at] = items[i]
 			continue
 		}
 		place[id] = len(v.keys)
-		v.keys, v.items = append(v.keys, key), append(v.items, item)
+		v.keys, v.items = append(v.keys, key), append(v.items, items[i])
 	}
 	return v, nil
+}
+
+// isMerge reports whether a key says that the keys of another dict come in here.
+func isMerge(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Value == "<<" && n.Style == 0
 }
 
 // What Python's reader makes of plain words is YAML 1.1.
@@ -170,6 +262,9 @@ func scalarKind(n *yaml.Node) (kind, error) {
 	}
 	if n.Style != 0 {
 		return str, nil
+	}
+	if n.Value == "<<" || n.Value == "=" {
+		return "", fault.Errorf(fault.Malformed, "", "line %d: %s stands for something else in YAML: put it in quotes", n.Line, n.Value)
 	}
 	return plainKind(n.Value), nil
 }

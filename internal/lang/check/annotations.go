@@ -75,8 +75,9 @@ const (
 	lastReserved  = 19999
 )
 
-func notEmpty(v *syntax.Literal, _ target) string {
-	if v.Value == "" {
+// notEmpty asks for a name. Only protocols of Python agents go without one.
+func notEmpty(v *syntax.Literal, on target) string {
+	if v.Value == "" && on != onProtocol {
 		return "a name that is not empty"
 	}
 	return ""

@@ -30,6 +30,7 @@ func TestAnnotations(t *testing.T) {
 		{"reason and names", "@deprecated(\"old\", since: \"1.0.0\", use: \"B\") type A = Int", ""},
 		{"reason of a wrong kind", "@deprecated(5, since: \"1.0.0\") type A = Int", "1:13 PAR1031 annotation 'deprecated' takes a string, found 5"},
 		{"empty name", "@name(\"\") type A = {}", "1:7 PAR1031 annotation 'name' takes a name that is not empty, found \"\""},
+		{"empty name of a protocol", "@name(\"\") protocol P {}", ""},
 		{"numbers of fields", "type A = { @tag(0) a: Int, @tag(19500) b: Int, @tag(3) c: Int, @tag(3) d: Int }",
 			"1:17 PAR1031 annotation 'tag' takes a number from 1 to 536870911, found 0\n1:33 PAR1031 annotation 'tag' takes a number that protobuf does not keep for itself, as it does 19000 to 19999, found 19500\n1:64 PAR1031 two fields have the number 3"},
 		{"number of a value", "enum E { @tag(0) A, @tag(1) B }", ""},
