@@ -214,6 +214,17 @@ func TestTerminalInterrupt(t *testing.T) {
 	w.left()
 }
 
+// A terminal that can only show lines gets lines.
+func TestTerminalWithLinesOnly(t *testing.T) {
+	w := openTerminal(t)
+	w.typed("stty -g >before; TERM=dumb parley chat; echo left with $?; stty -g >after; touch done", "Enter")
+	w.until("the hint", func() bool { return strings.Contains(w.screen(), "each line is said when it ends; Ctrl-D leaves") })
+	w.typed("hello", "Enter")
+	w.until("the answer", func() bool { return strings.Contains(w.screen(), "\nYou said: HELLO\n") })
+	w.typed("", "C-d")
+	w.left()
+}
+
 // child is the process that the shell runs.
 func (w *terminal) child() int {
 	w.t.Helper()

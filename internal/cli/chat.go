@@ -177,6 +177,9 @@ func (f *chatFlags) lines(ctx context.Context, cmd *cobra.Command, speaker *talk
 	if f.once != "" {
 		err = l.Once(ctx, f.once)
 	} else {
+		if isTerminal(cmd.InOrStdin()) {
+			fmt.Fprintln(cmd.ErrOrStderr(), "each line is said when it ends; Ctrl-D leaves")
+		}
 		err = l.Talk(ctx, cmd.InOrStdin())
 	}
 	if f.session == "" && !l.First {
@@ -251,8 +254,12 @@ func (f *chatFlags) nobody() error {
 	return fault.Errorf(fault.NotFound, "", "no node is running in %s: start parley up first, or say whom to talk with", folder)
 }
 
-// talksToPerson reports whether a person sits at both ends.
+// talksToPerson reports whether a person sits at both ends, in front of a terminal
+// that can show more than lines.
 func talksToPerson(cmd *cobra.Command) bool {
+	if os.Getenv("TERM") == "dumb" {
+		return false
+	}
 	in, inOK := cmd.InOrStdin().(*os.File)
 	out, outOK := cmd.OutOrStdout().(*os.File)
 	return inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))

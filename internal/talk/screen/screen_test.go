@@ -289,4 +289,11 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	s.want("a long text")
+	s.do(tea.WindowSizeMsg{Width: 20, Height: 8})
+	s.want(" bob")
+	s.never("session")
+	s.want("F1 helps")
+	s.do(tea.WindowSizeMsg{Width: 45, Height: 8})
+	s.want("session 1 of 1  5f0f5f5e")
+	s.want("Enter says it, F1 helps, Ctrl-D leaves")
 }

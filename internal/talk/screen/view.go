@@ -19,6 +19,9 @@ var (
 	badStyle  = lipgloss.NewStyle().Foreground(lipgloss.Color("1"))
 )
 
+// minName is what the name of the peer needs at least, in columns.
+const minName = 8
+
 // layout fits everything into the window. Who looks at the end stays there.
 func (m *model) layout() {
 	if m.width == 0 {
@@ -55,6 +58,9 @@ func (m *model) head() string {
 	if unread > 0 {
 		right = fmt.Sprintf("%d unread  ", unread) + right
 	}
+	if m.width-lipgloss.Width(right) < minName { // who it is counts for more
+		right = ""
+	}
 	left = cut(left, max(0, m.width-lipgloss.Width(right)-1))
 	gap := m.width - lipgloss.Width(left) - lipgloss.Width(right)
 	return headStyle.Render(cut(left+strings.Repeat(" ", max(1, gap))+right, m.width))
@@ -75,7 +81,12 @@ func (m *model) foot() string {
 	case m.current.Streaming() != nil:
 		return faint.Render(cut("an answer is coming: Esc stops it", m.width))
 	}
-	return faint.Render(cut("Enter says it, Alt-Enter is a new line, F1 helps, Ctrl-D leaves", m.width))
+	for _, hint := range []string{"Enter says it, Alt-Enter is a new line, F1 helps, Ctrl-D leaves", "Enter says it, F1 helps, Ctrl-D leaves", "F1 helps"} {
+		if len(hint) <= m.width {
+			return faint.Render(hint)
+		}
+	}
+	return ""
 }
 
 // name is how a peer is called here.
