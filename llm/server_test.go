@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/parley-agents/parley/internal/llamatest"
 	"github.com/parley-agents/parley/llm"
@@ -14,7 +15,7 @@ import (
 // The tests of this file ask a real llama.cpp server.
 func TestWithARealServer(t *testing.T) {
 	url := llamatest.Start(t)
-	model := newModel(t, &llm.Config{BaseURL: url, Model: "tiny"})
+	model := newModel(t, &llm.Config{BaseURL: url, Model: "tiny", Timeout: 5 * time.Minute}) // also where others are busy
 	t.Run("it is reachable", func(t *testing.T) {
 		if err := model.Check(t.Context()); err != nil {
 			t.Error(err)

@@ -7,12 +7,10 @@ import (
 	"bufio"
 	_ "embed"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +39,7 @@ func Start(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, "-c", program, model, freePort(t))
+	cmd := exec.Command(python, "-c", program, model)
 	cmd.Stderr = log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -75,17 +73,8 @@ func Start(t testing.TB) string {
 	}
 }
 
-func freePort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-}
-
 func awaitHealth(t testing.TB, url string) {
-	for range 300 {
+	for range 1200 { // where others are busy too it takes a while
 		response, err := http.Get(url + "/health")
 		if err == nil {
 			_ = response.Body.Close()
