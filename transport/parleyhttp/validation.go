@@ -59,8 +59,10 @@ var words = []struct{ ours, msg, kind string }{
 
 func peerWords(text string) (msg, kind string) {
 	switch {
-	case strings.Contains(text, "of the JSON text"), text == "the text is not UTF-8":
+	case strings.Contains(text, "of the JSON text"):
 		return text, "value_error.jsondecode"
+	case text == "the text is not UTF-8":
+		return text, "value_error.unicodedecode"
 	case strings.HasPrefix(text, "expected ") && strings.HasSuffix(text, ", found null"):
 		return "none is not an allowed value", "type_error.none.not_allowed"
 	case strings.HasSuffix(text, " has no such field"):

@@ -53,7 +53,7 @@ func TestValidationErrorsAreInThePeersWords(t *testing.T) {
 		{`{"name": "x", "limited": 6}`, false, `{"loc": ["limited"], "msg": "expected at most 5, found 6", "type": "value_error"}`},
 		{`[]`, false, `{"loc": ["__root__"], "msg": "value is not a valid dict", "type": "type_error.dict"}`},
 		{`{`, false, `{"loc": ["__root__"], "msg": "expected a key in double quotes at byte 1 of the JSON text, found the end", "type": "value_error.jsondecode"}`},
-		{"\xff", false, `{"loc": ["__root__"], "msg": "the text is not UTF-8", "type": "value_error.jsondecode"}`},
+		{"\xff", false, `{"loc": ["__root__"], "msg": "the text is not UTF-8", "type": "value_error.unicodedecode"}`},
 	} {
 		codec, err := uagents.NewCodec(model, &uagents.CodecOptions{Lax: tc.lax})
 		if err != nil {
