@@ -57,7 +57,7 @@ func (p *Protocol) Canonical() []byte {
 		roles.Items = append(roles.Items, w.object("name", pyjson.Of(r.Name), "min", integer(r.Min), "max", integer(r.Max)))
 	}
 	v := w.object("parley", pyjson.Of("1"), "package", text1(s.Package), "name", pyjson.Of(p.Name), "version", text1(s.Version),
-		"roles", roles, "messages", messages, "rules", rules, "dialogue", w.dialogue(s.Dialogue), "flow", w.flow(s.Flow))
+		"roles", roles, "messages", messages, "rules", rules, "dialogue", w.dialogue(s), "flow", w.flow(s.Flow))
 	v.Set("types", w.types)
 	return pyjson.Append(nil, v, pyjson.Sorted)
 }
@@ -156,20 +156,49 @@ func parsed(text spec.JSON) pyjson.Value {
 	return v
 }
 
-func (w *canonical) dialogue(d *spec.Dialogue) pyjson.Value {
+func (w *canonical) dialogue(p *spec.Protocol) pyjson.Value {
+	d := p.Dialogue
 	if d == nil {
 		return absent
 	}
 	var initiates, outcomes []pyjson.Value
 	for _, i := range d.Initiates {
-		initiates = append(initiates, w.object("messages", always(sortedNames(i.Messages)), "by", sortedNames(i.By)))
+		if messages := effective(p, i.Messages); len(messages) > 0 {
+			initiates = append(initiates, w.object("messages", sortedNames(messages), "by", sortedNames(i.By)))
+		}
 	}
 	for _, o := range d.Outcomes {
-		outcomes = append(outcomes, w.object("state", pyjson.Of(o.State), "on_timeout", flag(o.OnTimeout),
-			"messages", always(sortedNames(o.Messages)), "after", sortedNames(o.After)))
+		if messages := effective(p, o.Messages); len(messages) > 0 || len(o.Messages) == 0 {
+			outcomes = append(outcomes, w.object("state", pyjson.Of(o.State), "on_timeout", flag(o.OnTimeout),
+				"messages", always(sortedNames(messages)), "after", sortedNames(o.After)))
+		}
 	}
-	return w.object("initiates", sortedValues(initiates), "terminates", sortedNames(d.Terminates), "end_states", sortedNames(d.EndStates),
+	return w.object("initiates", sortedValues(initiates), "terminates", sortedNames(terminal(p)), "end_states", sortedNames(d.EndStates),
 		"keep_terminal", flag(d.KeepTerminal), "timeout_ms", milliseconds(d.Timeout.Milliseconds()), "outcomes", sortedValues(outcomes))
+}
+
+// effective leaves out receipts, which open and end nothing wherever they are named.
+func effective(p *spec.Protocol, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		m := p.Message(name)
+		return m != nil && m.Class == spec.Acknowledge
+	})
+}
+
+// terminal returns what terminates by the rules. Receipts, and messages that only
+// receipts answer, may be named there or not, which makes no difference; all
+// others must be, or the dialogue is refused.
+func terminal(p *spec.Protocol) []string {
+	if len(p.Roles) > 2 {
+		return p.Dialogue.Terminates // which nobody has compared
+	}
+	var names []string
+	for _, r := range p.Rules {
+		if len(r.Replies) == 0 || r.MayRest {
+			names = append(names, r.Message)
+		}
+	}
+	return names
 }
 
 func sortedValues(list []pyjson.Value) pyjson.Value {

@@ -304,6 +304,34 @@ protocol P { roles a, b message m: request { t: T, e: E = X } message n: respons
 	}
 }
 
+// Receipts open, advance and end nothing: where they are named among what does is a
+// matter of taste, and one protocol has one digest.
+func TestDigestsDoNotSeeWhatReceiptsDoNot(t *testing.T) {
+	digest := func(dialogue string) string {
+		result := check.File("x", []byte("protocol P { roles a, b message say: inform {} message bye: inform {} message ack: acknowledge {}\ndialogue { "+dialogue+" } }"), check.Options{})
+		if len(result.Diagnostics) > 0 {
+			t.Fatalf("%s\n%s", dialogue, result.Diagnostics)
+		}
+		return result.Protocols[0].Digest()
+	}
+	const rules = "say -> [ack]; bye -> []; ack -> []; end_states [told, gone]; outcome gone: bye; "
+	want := digest("initiates [say, bye] by a; terminates [say, bye, ack]; " + rules)
+	for _, same := range []string{
+		"initiates [say, bye] by a; terminates [bye, ack]; ", "initiates [say, bye] by a; terminates [bye]; ", "initiates [say, bye] by a; terminates [say, bye]; ",
+		"initiates [say, bye, ack] by a; terminates [bye]; ", "initiates [say, bye] by a; initiates [ack] by b; terminates [bye]; ",
+		"initiates [say, bye] by a; terminates [bye]; outcome told: ack; ",
+	} {
+		if digest(same+rules) != want {
+			t.Errorf("another digest: %s", same)
+		}
+	}
+	for _, other := range []string{"initiates [say] by a; initiates [bye] by b; terminates [bye]; ", "initiates [say, bye] by a; terminates [bye]; outcome told: say; "} {
+		if digest(other+rules) == want {
+			t.Errorf("the same digest: %s", other)
+		}
+	}
+}
+
 func TestAReadmeIsChecked(t *testing.T) {
 	page := "# ai-agent-protocol\n\n```dsl\ntype AgentID = String  // who\nenum MessageType {\n    REQUEST,\n    ERROR\n}\n```\n\ntext\n\n```\ntype Message = {\n    header: {\n        sender: AgentID,\n        type: MessageType,\n        reply_to: AgentId?\n    },\n    body: String\n}\n```\n"
 	found := check.File("README.md", []byte(page), check.Options{}).Diagnostics
