@@ -169,8 +169,9 @@ func randomPlay(t *testing.T, r *rand.Rand) *quotaPlay {
 	}
 	at := 1_700_000_000 + r.Float64()
 	for range 30 {
-		// Often within a window, sometimes exactly at its end or a second after.
-		at += []float64{0, 1, r.Float64() * 20, 59, 60, 61, 120, 181}[r.IntN(8)]
+		// Often within a window, sometimes exactly at its end or a second after, and
+		// now and then the clock is set back.
+		at += []float64{0, 1, r.Float64() * 20, 59, 60, 61, 120, 181, -1, -61}[r.IntN(10)]
 		p.Steps = append(p.Steps, quotaStep{at, senders[r.IntN(2)], []string{"First", "Second"}[r.IntN(2)]})
 	}
 	return p

@@ -119,6 +119,10 @@ func (q *Quota) admit(ctx context.Context, t *parley.Turn, in any) error {
 	return t.Flush(ctx)
 }
 
+// keep is for how long the ledgers of those who do not come back are kept, in case the
+// clock is set back.
+const keep = 24 * time.Hour
+
 // tidy drops ledgers of which nothing is valid any more: two at most for each new
 // one, so that strangers who come once do not fill the store.
 func (q *Quota) tidy(ctx context.Context, t *parley.Turn) error {
@@ -137,7 +141,7 @@ func (q *Quota) tidy(ctx context.Context, t *parley.Turn) error {
 		if err != nil {
 			return err
 		}
-		if ledger.drop(q.Now()); len(ledger) == 0 {
+		if ledger.drop(q.Now().Add(-keep)); len(ledger) == 0 {
 			t.Delete(key)
 		}
 	}

@@ -348,12 +348,32 @@ func TestOldLedgersAreDropped(t *testing.T) {
 	if n := kept(); n != 30 {
 		t.Fatalf("%d ledgers of 30 senders in one hour", n)
 	}
-	now.Add(3601)
+	now.Add(25*3600 + 1)
 	for i := range 30 {
 		b.ask(30+i, "hi")
 	}
 	if n := kept(); n != 30 {
 		t.Errorf("%d ledgers, want those of the last 30 senders", n)
+	}
+}
+
+// A clock that is set back opens no window that was used up.
+func TestAClockThatIsSetBack(t *testing.T) {
+	var now atomic.Int64
+	now.Store(1_700_000_000)
+	q := mustNew(t, limited())
+	q.Now = func() time.Time { return time.Unix(now.Load(), 0) }
+	b := newBench(t, memory.New(), q, 5, answer)
+	for range 6 {
+		b.ask(0, "hi")
+	}
+	now.Add(2 * 3600)
+	for i := range 4 {
+		b.ask(1+i, "hi") // and tidies up
+	}
+	now.Add(-5400)
+	if got := b.ask(0, "hi"); got != exceeded {
+		t.Errorf("half an hour after the first the seventh gets %q, want %q", got, exceeded)
 	}
 }
 
