@@ -147,6 +147,19 @@ func TestChatAsAUserWithPythonAgents(t *testing.T) {
 		t.Errorf("by its address: exit %d\n%s%s", code, out, err)
 	}
 
+	// An agent that nobody has set anything up for is asked by its URL.
+	said := filepath.Join(t.TempDir(), "said.json")
+	text := `{"timestamp": "2026-03-04T05:06:07Z", "msg_id": "5f0f5f5e-7f58-4f6a-8c62-cf6cbb0c2f10", "content": [{"type": "text", "text": "hi"}]}`
+	if err := os.WriteFile(said, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh, _ := program(t, programs(t, "chatty"), "chatty", "--listen", "127.0.0.1:0")
+	ask := exec.CommandContext(t.Context(), filepath.Join(bin, "parley"), "ask", url, said, "--data", fresh,
+		"--schema", "model:2601825997203ee07dbb9ff6e7c71ae7bdaf6a7c8b817361f2f88f4b29c68d0c")
+	if reply, err := ask.CombinedOutput(); err != nil || !strings.Contains(string(reply), `"text":"Hello agen, you said: hi"`) {
+		t.Errorf("asked by its URL: %s (%v)", reply, err)
+	}
+
 	// An unchanged program of the examples takes only signed messages, and so does
 	// the assistant.
 	other := pythonAgent(t, "../../interop/peers/agent2.py", almanac)
@@ -165,7 +178,7 @@ func TestTerminalAsAUser(t *testing.T) {
 	w.until("the screen", func() bool { return strings.Contains(w.screen(), "Enter says it") })
 	w.typed("hello", "Enter")
 	w.until("the acknowledgement", func() bool {
-		return strings.Contains(w.screen(), "you ✓✓") && strings.Contains(w.screen(), "acknowledged, and nothing else can reach a user")
+		return strings.Contains(w.screen(), "(you are a user)") && strings.Contains(w.screen(), "you ✓✓") && strings.Contains(w.screen(), "acknowledged, and nothing else can reach a user")
 	})
 	w.typed("", "C-d")
 	w.left()

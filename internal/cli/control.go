@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"syscall"
 	"time"
@@ -97,12 +98,12 @@ func (c *nodeClient) callAt(ctx context.Context, there run.Control, method, path
 		return errGone
 	}
 	if err != nil {
-		return err
+		return brokenOff(err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return err
+		return brokenOff(err)
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
@@ -117,4 +118,13 @@ func (c *nodeClient) callAt(ctx context.Context, there run.Control, method, path
 		return errStranger
 	}
 	return fmt.Errorf("the node answers %s", response.Status)
+}
+
+// brokenOff says it without the address of the control interface, which nobody
+// has asked for.
+func brokenOff(err error) error {
+	if inner, ok := errors.AsType[*url.Error](err); ok && !errors.Is(err, context.Canceled) {
+		err = inner.Err
+	}
+	return fmt.Errorf("the node has broken off: %w", err)
 }

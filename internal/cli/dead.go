@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func newDeadList() *cobra.Command {
 		for _, l := range letters {
 			rows = append(rows, []string{
 				strconv.FormatInt(l.Seq, 10), l.Time.Local().Format(time.DateTime), names.agent(l.Message.From) + " → " + names.agent(l.Message.To),
-				names.messageOrDigest(l.Message), string(l.Code) + ": " + talk.CleanLine(l.Reason),
+				names.messageOrDigest(l.Message), why(l),
 			})
 		}
 		if len(rows) == 0 {
@@ -74,6 +75,15 @@ func newDeadList() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// why is the reason with its code, which some reasons begin with.
+func why(l parley.DeadLetter) string {
+	reason := talk.CleanLine(l.Reason)
+	if code := string(l.Code) + ": "; !strings.HasPrefix(reason, code) {
+		return code + reason
+	}
+	return reason
 }
 
 func newDeadShow() *cobra.Command {

@@ -40,10 +40,12 @@ that is open now, in a running node or in a data folder.`,
 			return err
 		}
 		if *asJSON {
-			if entries == nil {
-				entries = []quota.Entry{}
+			all := []quota.Entry{}
+			for _, e := range entries {
+				e.Since, e.Until = utc(e.Since), utc(e.Until)
+				all = append(all, e)
 			}
-			printJSON(cmd.OutOrStdout(), entries)
+			printJSON(cmd.OutOrStdout(), all)
 			return nil
 		}
 		if len(entries) == 0 {

@@ -50,6 +50,9 @@ func (m *model) View() tea.View {
 func (m *model) head() string {
 	all := m.o.Book.Conversations()
 	left := " " + m.name(m.current.Peer)
+	if m.o.Speaker.Own.IsUser() {
+		left += "  (you are a user)"
+	}
 	right := fmt.Sprintf("session %d of %d  %s ", slices.Index(all, m.current)+1, len(all), m.current.Session[:min(8, len(m.current.Session))])
 	unread := 0
 	for _, c := range all {
