@@ -72,6 +72,7 @@ type peer struct {
 	events chan event
 	port   int
 	stop   func() // as a person would
+	kill   func() // as a crash would
 }
 
 func freePort(t *testing.T) int {
@@ -111,6 +112,7 @@ func startPeer(t *testing.T, program, almanac string, env ...string) *peer {
 		t.Fatal(err)
 	}
 	p.stop = func() { _ = cmd.Process.Signal(syscall.SIGINT) }
+	p.kill = func() { _ = cmd.Process.Kill() }
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		lines := bufio.NewScanner(stdout)
