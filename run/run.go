@@ -137,7 +137,7 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 	if err := giveKeys(o.Data, agents); err != nil {
 		return err
 	}
-	store, err := sqlite.Open(filepath.Join(o.Data, "parley.db"), nil)
+	store, err := sqlite.Open(filepath.Join(o.Data, "parley.db"), &sqlite.Options{Log: o.Logger})
 	if err != nil {
 		return err
 	}
