@@ -14,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ import (
 	"github.com/parley-agents/parley/protocol/chat"
 	"github.com/parley-agents/parley/protocol/health"
 	prompts "github.com/parley-agents/parley/protocol/llm"
+	"github.com/parley-agents/parley/quota"
 	"github.com/parley-agents/parley/store/memory"
 )
 
@@ -330,6 +332,59 @@ func TestFaultsOfTheServerAreTold(t *testing.T) {
 			default:
 			}
 		})
+	}
+}
+
+// An answer that is larger than a message may be is told to be, to everybody.
+func TestAnAnswerThatNoMessageHolds(t *testing.T) {
+	long := strings.Repeat("and so on ", 300_000)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"stream":true`)) {
+			for piece := range slices.Chunk([]byte(long), 10_000) {
+				fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q}}]}\n\n", piece)
+			}
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			return
+		}
+		fmt.Fprintf(w, `{"choices":[{"message":{"content":%q},"finish_reason":"stop"}]}`, `{"a": "`+long+`"}`)
+	}))
+	defer server.Close()
+	model, err := llm.New(&llm.Config{BaseURL: server.URL, Model: "tiny"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada := newFriend(t, "ada")
+	ai := meet(t, &assistant.Options{Model: model}, ada)
+	if answer := ada.say(t, ai, uuid.NewString(), "hello"); !strings.HasPrefix(answer, "An error occurred: a payload of 3") {
+		t.Errorf("the chat gets %.99q", answer)
+	}
+	for _, prompt := range []any{prompts.ContextPrompt{Text: "hello"}, prompts.StructuredOutputPrompt{Prompt: "hello", OutputSchema: map[string]any{"type": "object"}}} {
+		if text := refusal(t, ada, ai, prompt); !strings.HasPrefix(text, "a payload of 3") {
+			t.Errorf("%T gets %q", prompt, text)
+		}
+	}
+}
+
+// What a peer asks for that cannot be had is told before the model is asked.
+func TestSchemasOfPeersThatCannotBeUsed(t *testing.T) {
+	ada := newFriend(t, "ada")
+	ai := meet(t, &assistant.Options{Model: lost(t), Limit: quota.PerHour(100)}, ada)
+	for _, tc := range []struct {
+		schema map[string]any
+		says   string
+	}{
+		{map[string]any{"type": 7}, "schema cannot be used"},
+		{map[string]any{"$ref": "http://127.0.0.1:1/secret.json"}, "$ref must point into the schema itself"},
+		{map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "file:///etc/passwd"}}}, "$ref must point into the schema itself"},
+		{map[string]any{"$ref": "#/$defs/Nobody"}, "Nobody"},
+		{map[string]any{"$schema": "http://json-schema.org/draft-04/schema#"}, "only draft-07 and 2020-12"},
+		{map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"pattern": "("}}}, "schema cannot be used"},
+		{map[string]any{"type": "object", "description": strings.Repeat("x", 70_000)}, "at most 65536 bytes"},
+	} {
+		if text := refusal(t, ada, ai, prompts.StructuredOutputPrompt{Prompt: "hello", OutputSchema: tc.schema}); !strings.Contains(text, tc.says) {
+			t.Errorf("%.200v gets %q, want %q", tc.schema, text, tc.says)
+		}
 	}
 }
 
