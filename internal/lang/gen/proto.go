@@ -1,9 +1,11 @@
 package gen
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/parley-agents/parley/internal/lang/diag"
 	"github.com/parley-agents/parley/spec"
@@ -12,7 +14,7 @@ import (
 // protoTypes writes the types of a source in proto3, with a message for each
 // protocol that holds one of its messages.
 func protoTypes(plan *Plan, found *problems) File {
-	p := &protoEmitter{plan: plan, found: found, imports: make(map[string]bool)}
+	p := &protoEmitter{plan: plan, found: found, imports: make(map[string]bool), taken: maps.Clone(plan.taken)}
 	p.printer.unit = "  "
 	for _, protocol := range plan.Protocols {
 		if !isAEA(protocol.Spec) {
@@ -45,19 +47,50 @@ type protoEmitter struct {
 	plan    *Plan
 	found   *problems
 	imports map[string]bool
+	taken   map[string]bool // names of the package: also those of enums' values
+}
+
+// name returns a name that is not taken in a scope, and refuses letters that
+// protobuf does not have.
+func (p *protoEmitter) name(taken map[string]bool, name string, at diag.Span) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		p.found.add("PAR5032", at, "give it another name", "the name '%s' has letters that names in protobuf do not have", name)
+	}
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "x" + name
+	}
+	unique := name
+	for n := 2; taken[unique] || taken[jsonName(unique)]; n++ {
+		unique = name + strconv.Itoa(n)
+	}
+	taken[unique], taken[jsonName(unique)] = true, true
+	return unique
+}
+
+// jsonName is what protobuf calls a field in JSON unless it is told otherwise. Two
+// fields cannot have the same.
+func jsonName(field string) string {
+	words := strings.Split(field, "_")
+	for i := 1; i < len(words); i++ {
+		if words[i] != "" {
+			words[i] = capital(words[i])
+		}
+	}
+	return strings.Join(words, "")
 }
 
 func (p *protoEmitter) envelope(of *Protocol) {
 	p.line("")
 	p.comment("//", "One message of "+of.Spec.Name+".")
-	p.block("message "+Pascal(of.Name)+"Message {", func() {
+	p.block("message "+p.name(p.taken, Pascal(of.Name)+"Message", of.place(p.plan, "", ""))+" {", func() {
+		fields := map[string]bool{"message": true} // the oneof is called so
 		p.block("oneof message {", func() {
 			for i, m := range of.Messages {
 				if m.Decl == nil {
 					p.found.add("PAR5032", m.at, "make it a record", "message '%s' is no record, which a protobuf message is", m.Name)
 					continue
 				}
-				p.line("%s %s = %d;", m.Decl.Name, snake(m.Name), i+1)
+				p.line("%s %s = %d;", m.Decl.Name, p.name(fields, snake(m.Name), m.at), i+1)
 			}
 		}, "}")
 	}, "}")
@@ -73,6 +106,7 @@ func snake(name string) string {
 }
 
 func (p *protoEmitter) decl(d *Decl) {
+	p.name(make(map[string]bool), d.Name, d.at)
 	p.line("")
 	p.comment("//", d.Doc)
 	switch t := d.Type.(type) {
@@ -85,20 +119,21 @@ func (p *protoEmitter) decl(d *Decl) {
 	case *spec.Enum:
 		prefix := strings.ToUpper(snake(d.Name)) + "_"
 		p.block("enum "+d.Name+" {", func() {
-			p.line("%sUNSPECIFIED = 0;", prefix)
+			p.line("%s = 0;", p.name(p.taken, prefix+"UNSPECIFIED", d.at))
 			for i, v := range t.Values {
 				word := strings.Trim(string(v), `"`)
 				if i < len(t.Names) {
 					word = t.Names[i]
 				}
-				p.line("%s%s = %d;", prefix, strings.ToUpper(snake(word)), i+1)
+				p.line("%s = %d;", p.name(p.taken, prefix+strings.ToUpper(snake(word)), d.at), i+1)
 			}
 		}, "}")
 	case *spec.Union:
 		p.block("message "+d.Name+" {", func() {
+			fields := map[string]bool{"value": true} // the oneof is called so
 			p.block("oneof value {", func() {
 				for i, v := range d.Variants {
-					p.variant(d, v, i+1)
+					p.variant(d, v, i+1, fields)
 				}
 			}, "}")
 		}, "}")
@@ -126,7 +161,7 @@ func (p *protoEmitter) decl(d *Decl) {
 }
 
 // variant writes one of a union's types; a list or map needs a message around it.
-func (p *protoEmitter) variant(d *Decl, v Variant, number int) {
+func (p *protoEmitter) variant(d *Decl, v Variant, number int, fields map[string]bool) {
 	label, typ, ok := p.typ(v.Type, d.at)
 	if !ok {
 		return
@@ -134,7 +169,7 @@ func (p *protoEmitter) variant(d *Decl, v Variant, number int) {
 	if label != "" || strings.HasPrefix(typ, "map<") {
 		typ = v.Name
 	}
-	p.line("%s %s = %d;", typ, snake(strings.TrimPrefix(v.Name, d.Name)), number)
+	p.line("%s %s = %d;", typ, p.name(fields, snake(strings.TrimPrefix(v.Name, d.Name)), d.at), number)
 }
 
 func (p *protoEmitter) fields(d *Decl, r *spec.Record) {
@@ -145,6 +180,7 @@ func (p *protoEmitter) fields(d *Decl, r *spec.Record) {
 		}
 	}
 	next := 1
+	names := make(map[string]bool)
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if l, ok := f.Type.(*spec.Literal); ok && len(l.Values) == 1 {
@@ -167,9 +203,9 @@ func (p *protoEmitter) fields(d *Decl, r *spec.Record) {
 			label = "optional "
 		}
 		p.comment("//", f.Doc)
-		name := snake(localName(f))
+		name := p.name(names, snake(localName(f)), at)
 		option := ""
-		if f.Name != name {
+		if f.Name != jsonName(name) {
 			option = " [json_name = " + strconv.Quote(f.Name) + "]"
 		}
 		p.line("%s%s %s = %d%s;", label, typ, name, number, option)

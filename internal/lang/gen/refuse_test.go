@@ -131,6 +131,7 @@ func TestTargetsRefuse(t *testing.T) {
 		{"jsonschema: custom", "custom C \"bytes b = 1;\"", `{ f: C }`, "jsonschema", "3:21: PAR5031 error: custom type 'C'"},
 		{"manifest: alike", aea, `{ f: String | Bytes }`, "manifest", "PAR5007 error: variants String and Bytes look alike in JSON"},
 		{"proto: list of lists", "", `{ f: List<List<Int>> }`, "proto", "PAR5032 error: protobuf has no list of lists"},
+		{"proto: letters", "", `{ ` + "`größe`" + `: Int }`, "proto", "3:21: PAR5032 error: the name 'größe' has letters"},
 		{"aea: time", "", `{ f: DateTime }`, "aea", "PAR5001 error: DateTime has no AEA form"},
 		{"aea: nested", "", `{ f: List<List<Int>> }`, "aea", "PAR5002"},
 		{"aea: reserved", "", `{ target: Int }`, "aea", "PAR5004"},

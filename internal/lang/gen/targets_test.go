@@ -17,12 +17,12 @@ import (
 	"github.com/parley-agents/parley/spec"
 )
 
-// sources are the protocols of this project, the examples of the language and the
-// one that has everything.
+// sources are the protocols of this project, the examples of the language, those
+// whose names meet and the one that has everything.
 func sources(t testing.TB) map[string]*gen.Plan {
 	t.Helper()
 	all := make(map[string]*gen.Plan)
-	for _, pattern := range []string{"../../../protocol/*/*.parley", "testdata/examples/*.parley", "everything/*.parley"} {
+	for _, pattern := range []string{"../../../protocol/*/*.parley", "testdata/*/*.parley", "everything/*.parley"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files (%v)", pattern, len(files), err)
@@ -167,13 +167,13 @@ func TestProtocolsOfTheFramework(t *testing.T) {
 func TestSpecifications(t *testing.T) {
 	written := 0
 	for name, p := range sources(t) {
-		for _, f := range emitted(t, "aea", p) {
+		for i, f := range emitted(t, "aea", p) {
 			s, err := aea.Read(f.Text)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			want, problems := aea.FromProtocol(p.Protocols[0].Spec)
+			want, problems := aea.FromProtocol(p.Protocols[i].Spec)
 			if len(problems) > 0 || s.Proto(aea.Open) != want.Proto(aea.Open) || s.Name != want.Name {
 				t.Errorf("%s is read back as another protocol (%v)", name, problems)
 			}
