@@ -273,7 +273,14 @@ func (m *module) declaredTrait(name string) *syntax.AnnotationDecl {
 		return d
 	}
 	for _, im := range m.imports {
-		if d := im.module.traits[name]; d != nil {
+		own := name
+		if alias := im.decl.Alias.Text; alias != "" {
+			var ok bool
+			if own, ok = strings.CutPrefix(name, alias+"."); !ok {
+				continue
+			}
+		}
+		if d := im.module.traits[own]; d != nil {
 			return d
 		}
 	}

@@ -61,6 +61,7 @@ type Protocol struct {
 	converter *scope
 	vague     bool            // parts of the protocol were not understood: names may be missing
 	unclear   bool            // what is missing in the dialogue cannot be judged
+	guessed   bool            // a class is a guess
 	strangers bool            // a role is not known: who sends what cannot be judged
 	slips     map[string]int  // unknown names, by the code of what follows from them
 	solved    map[string]bool // messages whose senders the source does not name

@@ -192,6 +192,9 @@ func (w *protocolWriter) finish() {
 	if d == nil {
 		return
 	}
+	if w.guessed && len(w.Spec.Rules) < len(w.Spec.Messages) {
+		w.unclear = true // of what is not there a guess says nothing
+	}
 	for _, i := range d.Initiates {
 		if len(i.Messages) > 0 {
 			return

@@ -319,28 +319,52 @@ func (s *scope) lookup(q *syntax.QName) (*definition, bool) {
 				return d, true
 			}
 		}
-		for _, im := range s.m.imports {
-			if im.decl.Alias.Text == "" {
-				if d := im.module.top.types[name]; d != nil {
-					return d, true
-				}
-			}
+		if d := s.imported(q, func(top *scope) *definition { return top.types[name] }); d != nil {
+			return d, true
 		}
 		for at := s; at != nil; at = at.outer {
 			if d := at.messages[name]; d != nil {
 				return d, true
 			}
 		}
-		return nil, false
+		d := s.imported(q, func(top *scope) *definition { return top.messages[name] })
+		return d, d != nil
 	}
 	last := q.Rest[len(q.Rest)-1].Text
 	for _, im := range s.m.imports {
 		if im.names(q) {
 			d := im.module.top.types[last]
-			return d, d != nil
+			if d == nil {
+				d = im.module.top.messages[last]
+			}
+			if d != nil {
+				return d, true
+			}
 		}
 	}
 	return nil, false
+}
+
+// imported finds what a plain name means in the imports. If it means two things,
+// that is told, and the first of them counts.
+func (s *scope) imported(q *syntax.QName, find func(top *scope) *definition) *definition {
+	var first *definition
+	for _, im := range s.m.imports {
+		if im.decl.Alias.Text != "" {
+			continue
+		}
+		d := find(im.module.top)
+		switch {
+		case d == nil:
+		case first == nil:
+			first = d
+		default:
+			s.m.report("PAR1002", q.At(), "give one of the imports a name: `import … as x`, and write `x."+q.String()+"`",
+				"'%s' is declared in %s and in %s", q.String(), first.scope.m.file.Name, d.scope.m.file.Name)
+			return first
+		}
+	}
+	return first
 }
 
 // names reports whether the qualifier of a name is that of the import: its

@@ -189,7 +189,8 @@ func (w *protocolWriter) message(d *syntax.MessageDecl) {
 	w.c.found = w.c.found[:found] // told when the type was resolved
 	var ok bool
 	if m.Class, ok = w.class(d); !ok {
-		w.unclear = true
+		w.guessed = w.guessed || m.Class != spec.Unclassified
+		w.unclear = w.unclear || m.Class == spec.Unclassified
 	}
 	if d.From != nil && !d.Broken {
 		m.From = w.rolesNamed(d.From)
@@ -201,7 +202,8 @@ func (w *protocolWriter) message(d *syntax.MessageDecl) {
 	w.Spec.Messages = append(w.Spec.Messages, m)
 }
 
-// class resolves the class of a message.
+// class resolves the class of a message. One that is misspelt is what was probably
+// meant.
 func (m *module) class(d *syntax.MessageDecl) (spec.Class, bool) {
 	class, ok := classes[d.Class.Text]
 	if ok || d.Class.Text == "" {
@@ -212,7 +214,7 @@ func (m *module) class(d *syntax.MessageDecl) (spec.Class, bool) {
 		hint = "one of " + strings.Join(classWords, ", ")
 	}
 	m.report("PAR2001", d.Class.Span, hint, "unknown performative class '%s'", d.Class.Text)
-	return class, false
+	return classes[diag.Nearest(d.Class.Text, classWords)], false
 }
 
 var classWords = []string{"request", "response", "inform", "query", "acknowledge", "error"}
