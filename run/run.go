@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -144,7 +146,7 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 	defer store.Close()
 	late := &lateHandler{}
 	known := newPlaces(o.Resolve)
-	node, transport, err := assemble(&o, store, known, late)
+	node, transport, private, err := assemble(&o, store, known, late)
 	if err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func Run(ctx context.Context, opts *Options, agents ...*parley.Agent) error {
 			return err
 		}
 	}
-	controls := &Control{URL: transport.URL(), Token: newToken(), PID: os.Getpid()}
+	controls := &Control{URL: private.URL(), Token: newToken(), PID: os.Getpid()}
 	late.control = (&control{node, store, agents, known, controls.Token, ctx}).handler()
 	remove, err := controls.publish(o.Data)
 	if err != nil {
@@ -228,34 +230,57 @@ func (o *Options) check() error {
 	return nil
 }
 
-// assemble wires a node to its store, its transport and what it resolves with.
-func assemble(o *Options, store parley.Store, known *places, almanac *lateHandler) (*parley.Node, *parleyhttp.Transport, error) {
-	transport, err := parleyhttp.New(&parleyhttp.Options{
+// assemble wires a node to its store, its transports and what it resolves with.
+// The commands of this machine use the private transport.
+func assemble(o *Options, store parley.Store, known *places, almanac *lateHandler) (node *parley.Node, public, private *parleyhttp.Transport, err error) {
+	public, err = listen(&parleyhttp.Options{
 		Listen: o.Listen, CertFile: o.CertFile, KeyFile: o.KeyFile, Logger: o.Logger, Handlers: almanac.mounts(),
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if err := transport.Listen(); err != nil {
-		return nil, nil, err
+	private, transports := public, []parley.Transport{public}
+	if o.CertFile != "" || !reachesLoopback(public.URL()) {
+		if private, err = listen(&parleyhttp.Options{Listen: "127.0.0.1:0", Logger: o.Logger, Handlers: almanac.mounts()}); err != nil {
+			return nil, nil, nil, err
+		}
+		transports = append(transports, private)
 	}
 	endpoint := o.Endpoint
 	if endpoint == "" {
-		endpoint = transport.URL() + "/submit"
+		endpoint = public.URL() + "/submit"
 	}
 	resolvers := []parley.Resolver{known, almanac}
 	if o.Almanac != "" {
 		resolvers = append(resolvers, directory.NewClient(o.Almanac))
 	}
-	node, err := parley.NewNode(&parley.NodeOptions{
-		Store: store, Transports: []parley.Transport{transport}, Logger: o.Logger,
+	node, err = parley.NewNode(&parley.NodeOptions{
+		Store: store, Transports: transports, Logger: o.Logger,
 		Resolver: parley.Resolvers(resolvers...), Finder: almanac, Endpoints: []parley.Endpoint{{URL: endpoint, Weight: 1}},
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	almanac.Almanac = directory.NewAlmanac(store, node, o.Logger)
-	return node, transport, nil
+	return node, public, private, nil
+}
+
+func listen(o *parleyhttp.Options) (*parleyhttp.Transport, error) {
+	t, err := parleyhttp.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Listen()
+}
+
+// reachesLoopback tells whether requests to a URL come from a loopback address.
+func reachesLoopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && ip.IsLoopback()
 }
 
 // giveKeys loads or makes the keys of agents that have none.
