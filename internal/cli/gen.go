@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,8 @@ Targets:
 Files are written beside their sources, or to the folder of --out; of several
 sources each to a folder of its own in that. Generated files say so in their first
 line, and are the same each time. With --check nothing is written: files that
-differ are listed. Defaults come from the nearest parley.toml:
+differ are listed. A file that is there and says nothing of being generated is never
+overwritten. Defaults come from the nearest parley.toml:
 
   [gen]
   lang = ["go", "jsonschema"]
@@ -95,6 +97,9 @@ func plansOf(cmd *cobra.Command, args []string) ([]planOf, *project.Result, erro
 	texts := make(map[string][]byte)
 	var imported []project.Source
 	for _, arg := range args {
+		if arg == "-" {
+			return nil, nil, fault.Errorf(fault.Unsupported, "-", "what is generated is named after its source, and standard input has no name; write it to a file")
+		}
 		if !strings.HasSuffix(arg, ".yaml") && !strings.HasSuffix(arg, ".yml") {
 			named = append(named, arg)
 			continue
@@ -159,12 +164,26 @@ type generation struct {
 
 func (g *generation) emit(plans []planOf) error {
 	taken := make(map[string]string)
+	packages := make(map[string]planOf) // of Go, by their folders
+	sources := make(map[string]bool)
+	for _, p := range plans {
+		sources[filepath.FromSlash(p.source)] = true
+	}
 	for _, p := range plans {
 		langs, folder, err := g.settings(p)
 		if err != nil {
 			return err
 		}
-		for _, target := range langs {
+		if other, twice := packages[folder]; twice && slices.Contains(langs, "go") && other.Package != p.Package {
+			return fault.Errorf(fault.Conflict, p.source, "its Go is package %s, and that of %s in the same folder is package %s; with --out each has a folder of its own", p.Package, other.source, other.Package)
+		}
+		if slices.Contains(langs, "go") {
+			packages[folder] = p
+		}
+		for i, target := range langs {
+			if slices.Contains(langs[:i], target) {
+				continue
+			}
 			if !slices.Contains(gen.Targets(), target) {
 				return fault.Errorf(fault.NotFound, "lang", "there is no target %q%s; there are %s", target, didYouMean(target), strings.Join(gen.Targets(), ", "))
 			}
@@ -172,6 +191,9 @@ func (g *generation) emit(plans []planOf) error {
 			g.found = append(g.found, found...)
 			for _, f := range files {
 				f.Path = filepath.Join(folder, f.Path)
+				if sources[f.Path] {
+					return fault.Errorf(fault.Conflict, f.Path, "it is a source, and %s would be written over it; give another folder with --out", target)
+				}
 				if other, twice := taken[f.Path]; twice {
 					return fault.Errorf(fault.Conflict, f.Path, "it would be written for %s and for %s; give one of them another --out", other, p.source+" ("+target+")")
 				}
@@ -215,23 +237,30 @@ func (g *generation) settings(p planOf) (langs []string, folder string, err erro
 	return langs, out, nil
 }
 
-// write writes the files that changed, or only tells which.
+// write writes the files that changed, or only tells which. All are read before
+// the first is written.
 func (g *generation) write(cmd *cobra.Command, check, asJSON bool) error {
 	changed := []string{}
+	var stale []gen.File
 	for _, f := range g.files {
 		there, err := os.ReadFile(f.Path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && bytes.Equal(there, f.Text) {
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return unwritable(f.Path, err)
+		case err == nil && bytes.Equal(there, f.Text):
 			continue
+		case err == nil && !check && !generated(f.Path, there):
+			return fault.Errorf(fault.Conflict, f.Path, "it is there and was not generated; move it, or give another folder with --out")
 		}
 		changed = append(changed, filepath.ToSlash(f.Path))
+		stale = append(stale, f)
+	}
+	for _, f := range stale {
 		if check {
-			continue
+			break
 		}
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
-			return err
+			return unwritable(f.Path, err)
 		}
 		if err := os.WriteFile(f.Path, f.Text, 0o644); err != nil {
 			return err
@@ -248,4 +277,20 @@ func (g *generation) write(cmd *cobra.Command, check, asJSON bool) error {
 		return errReported
 	}
 	return nil
+}
+
+// generated reports whether a file may be overwritten: it says at its beginning
+// that it is generated. Manifests cannot say it.
+func generated(path string, text []byte) bool {
+	return len(text) == 0 || strings.HasSuffix(path, ".manifest.json") || bytes.Contains(text[:min(len(text), 200)], []byte("enerated by parley from "))
+}
+
+// unwritable says of a path which of its folders is a file.
+func unwritable(path string, err error) error {
+	for folder := filepath.Dir(path); errors.Is(err, syscall.ENOTDIR) && folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if info, statErr := os.Stat(folder); statErr == nil && !info.IsDir() {
+			return fault.Errorf(fault.Conflict, folder, "it is a file, and files are to be written into it; give a folder with --out")
+		}
+	}
+	return err
 }

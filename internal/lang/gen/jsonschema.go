@@ -34,7 +34,12 @@ func emitJSONSchema(plan *Plan, found *problems) []File {
 	seen := make(map[string]bool)
 	for _, p := range plan.Protocols {
 		for _, m := range p.Messages {
-			if name := m.Name; m.Decl == nil {
+			if m.Decl == nil {
+				name := m.Name
+				for n := 2; plan.taken[name] || seen[name]; n++ {
+					name = m.Name + strconv.Itoa(n)
+				}
+				seen[name] = true
 				s.extra = append(s.extra, pyjson.Member{Key: name, Value: s.typ(m.Body)})
 				messages = append(messages, refTo(name))
 			} else if !seen[m.Decl.Name] {
@@ -59,8 +64,9 @@ func emitJSONSchema(plan *Plan, found *problems) []File {
 		panic("gen: the schema is not JSON: " + err.Error())
 	}
 	text.WriteByte('\n')
+	made := bytes.Replace(text.Bytes(), []byte("{\n "), []byte("{"), 1) // so that the first line says it
 	name, _, _ := strings.Cut(plan.Source, ".")
-	return []File{{Path: name + ".schema.json", Text: text.Bytes()}}
+	return []File{{Path: name + ".schema.json", Text: made}}
 }
 
 type schemaEmitter struct {
