@@ -166,6 +166,19 @@ func TestAnAnswerOfNothing(t *testing.T) {
 	}
 }
 
+// A server that knows no streams is asked for the whole, which comes as one piece.
+func TestAServerWithoutStreams(t *testing.T) {
+	model := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"all of it"},"finish_reason":"stop"}]}`)
+	}, nil)
+	var pieces []string
+	answer, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error { pieces = append(pieces, p); return nil }})
+	if err != nil || answer != "all of it" || len(pieces) != 1 || pieces[0] != answer {
+		t.Errorf("Complete = %q, %q (%v)", answer, pieces, err)
+	}
+}
+
 // Neither the key nor the conversation goes where a server sends us.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var asked atomic.Int32

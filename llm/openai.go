@@ -48,6 +48,10 @@ func (b *openAI) Generate(ctx context.Context, r *Request, stream func(string) e
 	if stream != nil {
 		return b.stream(ctx, request, stream)
 	}
+	return b.whole(ctx, request)
+}
+
+func (b *openAI) whole(ctx context.Context, request openai.ChatCompletionRequest) (*Answer, error) {
 	response, err := b.client.CreateChatCompletion(ctx, request)
 	if err != nil {
 		return nil, b.explain(err)
@@ -98,12 +102,20 @@ func reasons(model string) bool {
 }
 
 func (b *openAI) stream(ctx context.Context, request openai.ChatCompletionRequest, stream func(string) error) (*Answer, error) {
+	plain := request
 	request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	pieces, err := b.client.CreateChatCompletionStream(ctx, request)
 	if err != nil {
 		return nil, b.explain(err)
 	}
 	defer pieces.Close()
+	if strings.HasPrefix(pieces.Header().Get("Content-Type"), "application/json") { // the server knows no streams
+		answer, err := b.whole(ctx, plain)
+		if err == nil && answer.Text != "" {
+			err = stream(answer.Text)
+		}
+		return answer, err
+	}
 	var text strings.Builder
 	var finish openai.FinishReason
 	usage := new(openai.Usage)
