@@ -80,7 +80,7 @@ func (n *narrowing) report(code string, at tree.Span, hint, format string, args 
 func (n *narrowing) arg(a tree.Arg) {
 	name := a.Name.Text
 	if name == "" {
-		n.report("PAR1013", a.Value.Span, "such as minLength: 1", "a constraint needs a name")
+		n.report("PAR1013", a.Value.Span, "such as `min: 1` or `minLength: 1`", "a constraint needs a name")
 		return
 	}
 	known := false

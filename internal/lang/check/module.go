@@ -407,6 +407,9 @@ func (s *scope) nearName(name string) string {
 	if s.m.said[diag.Error] > diag.MaxPerFile {
 		return "" // nobody will see it
 	}
+	if strings.EqualFold(name, "optional") || strings.EqualFold(name, "maybe") {
+		return "a field that may be left out is `name: Type?`"
+	}
 	if other := otherNames[strings.ToLower(name)]; other != "" {
 		return "did you mean '" + other + "'?"
 	}

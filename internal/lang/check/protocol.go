@@ -217,6 +217,9 @@ func (m *module) class(d *syntax.MessageDecl) (spec.Class, bool) {
 	return classes[diag.Nearest(d.Class.Text, classWords)], false
 }
 
+// nothing is how one may say that there is no reply.
+var nothing = []string{"end", "ends", "none", "nothing", "null", "nil", "stop", "done", "empty", "terminate"}
+
 var classWords = []string{"request", "response", "inform", "query", "acknowledge", "error"}
 
 var classes = map[string]spec.Class{
@@ -302,6 +305,8 @@ func (w *protocolWriter) messageNamed(n syntax.Name, what, follows string) {
 	hint := "declare `message " + n.Text + "` or remove it"
 	if near := diag.DidYouMean(n.Text, known); near != "" {
 		hint = near
+	} else if what != "" && slices.Contains(nothing, strings.ToLower(n.Text)) {
+		hint = "if nothing answers, write `[]`"
 	}
 	w.report("PAR2002", n.Span, hint, "%s'%s' is not a message of this protocol", what, n.Text)
 }

@@ -127,7 +127,11 @@ func (f *filling) setDefault(index int, d *syntax.Field) {
 	v, problem := f.scope.value(d.Default, field.Type, field.Optional || field.Nullable)
 	if problem != "" {
 		field.Default = ""
-		f.scope.m.report("PAR1005", d.Default.Span, "", "default %s %s", literalText(d.Default), problem)
+		hint := ""
+		if scalar, ok := spec.AsScalar(field.Type); ok && d.Default.Kind == syntax.Word && scalar.Kind == spec.String {
+			hint = "write `" + syntax.Quote(d.Default.Value) + "`"
+		}
+		f.scope.m.report("PAR1005", d.Default.Span, hint, "default %s %s", literalText(d.Default), problem)
 		return
 	}
 	field.Default = v

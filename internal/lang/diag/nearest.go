@@ -1,6 +1,9 @@
 package diag
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // DidYouMean returns the hint "did you mean 'x'?" for the known name that is
 // nearest to the one written, or "" when none is near.
@@ -26,6 +29,9 @@ func Nearest(written string, known []string) string {
 	for _, name := range known {
 		if len(name) > longest || name == "" || len(name)-len(written) > 3*distance || len(written)-len(name) > 3*distance {
 			continue
+		}
+		if len(written) == 1 && !strings.EqualFold(written, name) {
+			continue // any other letter would be as near
 		}
 		if d := editDistance(written, name); d < distance {
 			best, distance = name, d

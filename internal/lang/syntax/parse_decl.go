@@ -16,6 +16,8 @@ var otherWords = map[string]string{
 	"struct": "records are `type A = { … }`", "record": "records are `type A = { … }`", "class": "records are `type A = { … }`",
 	"model": "records are `type A = { … }`", "interface": "records are `type A = { … }`", "alias": "aliases are `type A = B`",
 	"union": "unions are `type A = B | C`", "service": "write `protocol A { … }`", "rpc": "write `message a: request { … }`",
+	"version":  "versions belong to packages and protocols: `package acme.shop version \"1.0.0\"`",
+	"dialogue": "it stands within `protocol A { … }`", "roles": "they stand within `protocol A { … }`", "flow": "it stands within `protocol A { … }`",
 	"syntax": "the first line is `parley \"1\"`", "option": "options are annotations such as `@name(\"x\")`",
 }
 
@@ -332,7 +334,11 @@ func (p *parser) typeDecl(open bool) (Item, bool) {
 		return d, false
 	}
 	if !p.accept(tokEqual) {
-		p.unexpected("'='", "write `type "+d.Name.Text+" = …`")
+		hint := "write `type " + d.Name.Text + " = …`"
+		if p.is(tokLBrace) {
+			hint = "write `type " + d.Name.Text + " = { … }`"
+		}
+		p.unexpected("'='", hint)
 		p.lose()
 		if p.tok().newline || !p.startsType() {
 			return d, false
@@ -356,6 +362,7 @@ func (p *parser) enumDecl(open bool) (Item, bool) {
 		return d, false
 	}
 	if !p.is(tokLBrace) {
+		p.unexpected("'{'", "write `enum "+d.Name.Text+" { A, B }`")
 		p.lose()
 	}
 	d.Items, d.Tail, ok = p.items(block{item: p.enumItem, stop: p.leftOut, begin: func(int) bool { return false }})
@@ -373,6 +380,8 @@ func (p *parser) enumItem() (Item, bool) {
 	} else {
 		v := &EnumValue{}
 		switch t := p.tok(); {
+		case t.kind == tokPipe:
+			p.unexpected("a value's name", "values stand one after the other: `A, B`")
 		case t.kind == tokString:
 			p.unexpected("a value's name", "write `NAME = "+shorten(p.text(t))+"`")
 		case n.Annotations != nil && !isName(t):
@@ -465,7 +474,11 @@ func (p *parser) messageDecl() (Item, bool) {
 		p.unexpected("'{' or '='", "write `message "+d.Name.Text+" { … }`")
 		d.Body, ok = p.record()
 	default:
-		p.unexpected("'{' or '='", "a message without content is `message "+d.Name.Text+" {}`")
+		head := d.Name.Text
+		if d.Class.Text != "" {
+			head += ": " + d.Class.Text
+		}
+		p.unexpected("'{' or '='", "a message without content is `message "+head+" {}`")
 		return d, false
 	}
 	return d, ok
@@ -560,6 +573,9 @@ func (p *parser) annotations(leading bool) []*Annotation {
 		}
 		if p.is(tokLParen) {
 			a.Args = p.args()
+		} else if p.is(tokString) && !p.tok().newline {
+			p.unexpected("'('", "write `@"+a.Name.String()+"("+shorten(p.text(p.tok()))+")`")
+			p.next()
 		}
 		a.End = p.toks[p.i-1].end
 		a.Broken = p.damage != damage
@@ -599,7 +615,11 @@ func (p *parser) args() []Arg {
 		}
 		list = append(list, a)
 		if !p.accept(tokComma) && !p.accept(tokSemi) && !p.is(tokRParen) {
-			p.unexpected("',' or ')'", "")
+			hint := ""
+			if p.is(tokEqual) && a.Value.Kind == Word {
+				hint = "write `" + a.Value.Value + ": " + p.text(p.peek(1)) + "`"
+			}
+			p.unexpected("',' or ')'", hint)
 			p.recoverTo(tokRParen)
 			return list
 		}

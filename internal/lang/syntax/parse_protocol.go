@@ -4,7 +4,13 @@ import "github.com/parley-agents/parley/internal/lang/diag"
 
 var (
 	dialogueWords = []string{"initiates", "terminates", "end_states", "keep_terminal", "timeout", "outcome"}
-	flowWords     = []string{"choice", "loop", "continue", "par", "do", "end"}
+	// otherItems are how one may say it.
+	otherItems = map[string]string{
+		"starts": "did you mean 'initiates'?", "start": "did you mean 'initiates'?", "begins": "did you mean 'initiates'?", "initiation": "did you mean 'initiates'?",
+		"ends": "did you mean 'terminates'?", "termination": "did you mean 'terminates'?", "final": "did you mean 'terminates'?", "states": "did you mean 'end_states'?",
+		"from": "who sends is said by `by`", "or": "replies are a list: `[a, b]`", "reply": "write `message -> [replies]`", "replies": "write `message -> [replies]`",
+	}
+	flowWords = []string{"choice", "loop", "continue", "par", "do", "end"}
 )
 
 func (p *parser) protocolDecl() (Item, bool) {
@@ -125,6 +131,9 @@ func (p *parser) roles() (Item, bool) {
 	for {
 		var r Role
 		var ok bool
+		if p.is(tokLBrack) && len(d.Roles) == 0 {
+			p.unexpected("a role", "write `roles a, b` without brackets")
+		}
 		if r.Name, ok = p.name("a role"); !ok {
 			return d, false
 		}
@@ -207,6 +216,10 @@ func (p *parser) dialogueBody() (Item, bool) {
 	case "outcome":
 		return p.outcome()
 	default:
+		if hint := otherItems[w]; hint != "" {
+			p.report("PAR0003", hint, "unknown dialogue item '%s'", w)
+			return nil, false
+		}
 		if next := p.peek(1); !isName(next) && diag.Nearest(w, dialogueWords) == "" {
 			p.next()
 			p.unexpected("'->'", "write `"+w+" -> […]`")

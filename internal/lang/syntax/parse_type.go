@@ -43,6 +43,9 @@ func (p *parser) names() ([]Name, bool) {
 			p.unexpected("a name or '['", "")
 			return nil, false
 		}
+		if p.is(tokLBrace) {
+			p.unexpected("a name or '['", "lists stand in brackets: `["+p.text(p.peek(1))+"]`")
+		}
 		n, ok := p.name("a name or '['")
 		list := []Name{n}
 		for ok && p.is(tokComma) && isName(p.peek(1)) && !p.startsItem(1) {
@@ -202,6 +205,9 @@ func (p *parser) primary() (Type, bool) {
 			return &LiteralType{v.Span, v}, true
 		}
 	case tokQuoted:
+	case tokLBrack:
+		p.unexpected("a type", "lists are written `List<"+p.text(p.peek(1))+">`")
+		return nil, false
 	default:
 		p.unexpected("a type", "")
 		return nil, false

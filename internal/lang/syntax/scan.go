@@ -141,6 +141,11 @@ func (s *scanner) scan() {
 			s.number()
 		case b == '*' && s.follows("*/"):
 			s.report("PAR0001", start, s.at, "comments do not nest: each ends at the first */", "unexpected '*/'")
+		case b == '<' && s.follows("<!--"):
+			if n := strings.Index(s.src[s.at:], "-->"); n >= 0 {
+				s.at += n + len("-->")
+			}
+			s.report("PAR0001", start, start+len("<!--"), "comments start with //", "unexpected '<!--'")
 		case punctuation[b] != tokEOF:
 			s.at++
 			s.emit(punctuation[b], start)
@@ -218,6 +223,19 @@ func (s *scanner) bad(start int) {
 		s.damaged = true // reported for the whole file, by unreadable
 	case r == '-' && s.joinsName(start):
 		s.wholeName(start, "a name with a dash stands in backticks")
+	case r == '-' && s.at-start > 1:
+		hint := "comments start with //"
+		if s.at < len(s.src) && s.src[s.at] == '>' {
+			s.at++
+			hint = "write `->`"
+			s.report("PAR0001", start, s.at, hint, "unexpected '%s'", s.src[start:s.at])
+			s.emit(tokArrow, start)
+			return
+		}
+		s.report("PAR0001", start, s.at, hint, "unexpected character '-'")
+	case r == '→':
+		s.report("PAR0001", start, s.at, "write `->`", "unexpected character '→'")
+		s.emit(tokArrow, start)
 	case r == '#':
 		s.report("PAR0001", start, s.at, "comments start with //", "unexpected character '#'")
 	case r == '\'':
@@ -429,9 +447,9 @@ func (s *scanner) number() {
 	}
 	number := s.at
 	if s.at < len(s.src) && s.src[s.at] == '.' && !strings.HasPrefix(s.src[s.at:], "..") {
-		s.at++ // as in `1.`
+		s.at++ // as in `1.` or `1.0.0`
 	}
-	for s.at < len(s.src) && (class[s.src[s.at]] == className || class[s.src[s.at]] == classDigit) {
+	for s.at < len(s.src) && isWord(s.src[s.at]) {
 		s.at++
 	}
 	switch unit := s.src[number:s.at]; {
@@ -443,8 +461,11 @@ func (s *scanner) number() {
 		return
 	case unit != "":
 		hint := "names begin with a letter; durations are whole numbers with ms, s, m, h or d"
-		if unit == "." {
+		switch {
+		case unit == ".":
 			hint = "digits follow the point"
+		case strings.HasPrefix(unit, "."):
+			hint = "versions stand in quotes"
 		}
 		s.report("PAR0008", start, s.at, hint, "malformed number '%s'", shorten(s.src[start:s.at]))
 	case s.src[whole] == '0' && whole+1 < mantissa && class[s.src[whole+1]] == classDigit:
