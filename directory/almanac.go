@@ -40,6 +40,8 @@ const (
 
 	maxAgents    = 100_000 // that are registered
 	maxManifests = 10_000
+	maxEntry     = 64 << 10 // bytes of a registration
+	maxManifest  = 256 << 10
 	sweepEvery   = time.Hour
 )
 
@@ -141,8 +143,8 @@ func (a *Almanac) register(r *http.Request, body []byte) (any, error) {
 
 func (a *Almanac) registerBatch(r *http.Request, body []byte) (any, error) {
 	var batch struct{ Attestations []json.RawMessage }
-	if err := json.Unmarshal(body, &batch); err != nil {
-		return nil, fault.Errorf(fault.Malformed, "attestations", "%w", err)
+	if json.Unmarshal(body, &batch) != nil {
+		return nil, fault.Errorf(fault.Malformed, "attestations", "expected an object with a list of registrations")
 	}
 	if len(batch.Attestations) > maxBatch {
 		return nil, fault.Errorf(fault.TooLarge, "attestations", "%d, at most %d are taken", len(batch.Attestations), maxBatch)
@@ -157,6 +159,9 @@ func (a *Almanac) registerBatch(r *http.Request, body []byte) (any, error) {
 func (a *Almanac) check(reg *uagents.Registration) error {
 	if err := reg.Verify(a.verifier); err != nil {
 		return err
+	}
+	if p := identity.ParseIdentifier(reg.Identifier).Prefix; p != "" && p != "agent" && p != "test-agent" {
+		return fault.Errorf(fault.Unsupported, "agent_identifier", "expected the prefix agent or test-agent, found %.64q", p)
 	}
 	age := time.Since(time.Unix(reg.Timestamp, 0))
 	if age > lifetime || age < -skew {
@@ -189,7 +194,7 @@ func (a *Almanac) keep(ctx context.Context, attestations ...json.RawMessage) err
 		entries = append(entries, e)
 	}
 	for _, e := range entries {
-		if err := a.put(ctx, shelfOfAgents, string(e.Address), maxAgents, e); err != nil {
+		if err := a.put(ctx, shelfOfAgents, string(e.Address), e); err != nil {
 			return err
 		}
 	}
@@ -210,9 +215,17 @@ func (a *Almanac) renewed(ctx context.Context, reg *uagents.Registration) (entry
 		return entry{}, fault.Errorf(fault.Conflict, "timestamp", "%s has signed another registration %d s later", id.Address, e.Signed-reg.Timestamp)
 	}
 	return entry{
-		Address: id.Address, Prefix: id.Prefix, Endpoints: reg.Endpoints, Protocols: reg.Protocols, Metadata: reg.Metadata,
+		Address: id.Address, Prefix: id.Prefix, Endpoints: list(reg.Endpoints), Protocols: list(reg.Protocols), Metadata: reg.Metadata,
 		Expiry: time.Now().Add(lifetime).UTC(), Status: e.Status, Signed: reg.Timestamp, StatusSigned: e.StatusSigned,
 	}, nil
+}
+
+// list is never null where it is shown: the library would not read that.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
 }
 
 const (
@@ -221,7 +234,18 @@ const (
 )
 
 // put writes an entry if there is room for it. The caller holds the lock.
-func (a *Almanac) put(ctx context.Context, under, name string, most int, value any) error {
+func (a *Almanac) put(ctx context.Context, under, name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	most, size := maxAgents, maxEntry
+	if under == shelfOfManifests {
+		most, size = maxManifests, maxManifest
+	}
+	if len(text) > size {
+		return fault.Errorf(fault.TooLarge, "", "%d bytes, at most %d are stored", len(text), size)
+	}
 	_, known, err := a.store.Get(ctx, shelf, under+name)
 	if err != nil {
 		return err
@@ -234,7 +258,7 @@ func (a *Almanac) put(ctx context.Context, under, name string, most int, value a
 			return fault.Errorf(fault.Unavailable, "", "the almanac is full: it has %d entries of this kind", most)
 		}
 	}
-	if err := a.write(ctx, under+name, value); err != nil {
+	if err := a.write(ctx, under+name, text); err != nil {
 		return err
 	}
 	if !known {
@@ -280,11 +304,7 @@ func (a *Almanac) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (a *Almanac) write(ctx context.Context, key string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
+func (a *Almanac) write(ctx context.Context, key string, text []byte) error {
 	return a.store.Commit(ctx, &parley.Batch{Agent: shelf, Set: []parley.KeyValue{{Key: key, Value: text}}})
 }
 
@@ -333,7 +353,7 @@ func (a *Almanac) updateStatus(r *http.Request, body []byte) (any, error) {
 	}
 	e.StatusSigned = update.Timestamp
 	e.Status = map[bool]string{true: "active", false: "inactive"}[update.Active]
-	return struct{}{}, a.write(r.Context(), shelfOfAgents+string(address), e)
+	return struct{}{}, a.put(r.Context(), shelfOfAgents, string(address), e)
 }
 
 func (a *Almanac) show(r *http.Request, _ []byte) (any, error) {
@@ -359,7 +379,7 @@ func (a *Almanac) lookup(ctx context.Context, address identity.Address) (entry, 
 }
 
 func ownEntry(info parley.AgentInfo) entry {
-	e := entry{Address: info.Address, Protocols: info.Protocols, Expiry: time.Now().Add(lifetime).UTC(), Status: "active"}
+	e := entry{Address: info.Address, Endpoints: []uagents.Endpoint{}, Protocols: list(info.Protocols), Expiry: time.Now().Add(lifetime).UTC(), Status: "active"}
 	for _, endpoint := range info.Endpoints {
 		e.Endpoints = append(e.Endpoints, uagents.Endpoint{URL: endpoint.URL, Weight: int64(endpoint.Weight)})
 	}
@@ -381,7 +401,7 @@ func (a *Almanac) Publish(ctx context.Context, manifest []byte) error {
 	}
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	return a.put(ctx, shelfOfManifests, digests.Protocol, maxManifests, json.RawMessage(manifest))
+	return a.put(ctx, shelfOfManifests, digests.Protocol, json.RawMessage(manifest))
 }
 
 // Find returns the addresses of agents that speak a protocol; see
@@ -407,8 +427,8 @@ func (a *Almanac) manifest(r *http.Request, _ []byte) (any, error) {
 // the library ask for.
 func (a *Almanac) search(r *http.Request, body []byte) (any, error) {
 	var query struct{ Text string }
-	if err := json.Unmarshal(body, &query); err != nil {
-		return nil, fault.Errorf(fault.Malformed, "text", "%w", err)
+	if json.Unmarshal(body, &query) != nil {
+		return nil, fault.Errorf(fault.Malformed, "text", "expected an object with the digest of a protocol as its text")
 	}
 	wanted := "proto:" + strings.TrimPrefix(query.Text, "proto:")
 	found, err := a.speaking(r.Context(), wanted, maxListed)

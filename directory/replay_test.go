@@ -3,6 +3,9 @@ package directory_test
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,5 +92,51 @@ func TestWhatHasExpiredIsForgotten(t *testing.T) {
 	}
 	if _, there, err := store.Get(context.Background(), "directory", "agent/"+string(bob.Address())); there || err != nil {
 		t.Errorf("the expired one is still stored: %v, %v", there, err)
+	}
+}
+
+// What is refused says why in words for the one who asks, and lists are never
+// null, which the library would not read.
+func TestOddRegistrations(t *testing.T) {
+	url, _ := open(t)
+	k := key(t, "odd")
+	sign := func(change func(*uagents.Registration)) []byte {
+		r := &uagents.Registration{Identifier: "agent://" + string(k.Address()), Protocols: []string{}, Endpoints: []uagents.Endpoint{}, Metadata: json.RawMessage("{}")}
+		change(r)
+		if err := r.Sign(k, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		body, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	for _, c := range []struct {
+		path, body string
+		status     int
+		text       string
+	}{
+		{"/agents", string(sign(func(r *uagents.Registration) { r.Identifier = "evil://" + string(k.Address()) })), 400, "expected the prefix agent or test-agent"},
+		{"/agents", string(sign(func(r *uagents.Registration) { r.Protocols = slices.Repeat([]string{"proto:x"}, 10_000) })), 413, "at most 65536 are stored"},
+		{"/agents", string(sign(func(r *uagents.Registration) { r.Identifier = "test-" + r.Identifier })), 200, "{}"},
+		{"/agents/batch", "[]", 400, "expected an object with a list"},
+		{"/agents/batch", "{}", 200, "{}"},
+		{"/search", `{"text": 5}`, 400, "expected an object with the digest"},
+	} {
+		if status, text := post(t, url+c.path, []byte(c.body)); status != c.status || !strings.Contains(text, c.text) {
+			t.Errorf("%s %.100s: %d %s, want %d %s", c.path, c.body, status, text, c.status, c.text)
+		}
+	}
+	for query, want := range map[string]int{"": 200, "?prefix=test-agent": 200, "?prefix=agent": 404} {
+		response, err := http.Get(url + "/agents/" + string(k.Address()) + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode != want || want == 200 && !strings.Contains(string(text), `"endpoints":[],"protocols":[]`) {
+			t.Errorf("%q: %d %s", query, response.StatusCode, text)
+		}
 	}
 }
