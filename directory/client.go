@@ -87,16 +87,27 @@ func (c *Client) ask(ctx context.Context, address identity.Address) (cached, err
 	if err != nil || response.StatusCode != http.StatusOK {
 		return cached{}, fault.Errorf(fault.Unavailable, "almanac", "status %d: %.200s", response.StatusCode, body)
 	}
-	var e entry
+	// Only what is needed is read, as the library does; other services write the
+	// rest as they like.
+	var e struct {
+		Endpoints []struct {
+			URL    string
+			Weight float64
+		}
+		Expiry *string
+	}
 	if err := json.Unmarshal(body, &e); err != nil {
 		return cached{}, fault.Errorf(fault.Malformed, "almanac", "%w", err)
 	}
+	if e.Expiry == nil {
+		return cached{until: time.Now().Add(keepUnknown)}, nil
+	}
 	known := cached{until: time.Now().Add(keepKnown)}
-	if !e.Expiry.IsZero() && e.Expiry.Before(known.until) {
-		known.until = e.Expiry
+	if expiry, err := time.Parse(time.RFC3339, *e.Expiry); err == nil && expiry.Before(known.until) {
+		known.until = expiry
 	}
 	for _, endpoint := range e.Endpoints {
-		known.endpoints = append(known.endpoints, parley.Endpoint{URL: endpoint.URL, Weight: int(endpoint.Weight)})
+		known.endpoints = append(known.endpoints, parley.Endpoint{URL: endpoint.URL, Weight: int(min(max(endpoint.Weight, 0), 1<<20))})
 	}
 	return known, nil
 }
