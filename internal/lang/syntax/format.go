@@ -38,7 +38,11 @@ func formatPage(f *File) []byte {
 			out.WriteString(code)
 			continue
 		}
-		out.Write(Format(part))
+		text := Format(part)
+		if strings.HasSuffix(f.src[:block.Start], "\r\n") { // as the rest of the page
+			text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+		}
+		out.Write(text)
 	}
 	out.WriteString(f.src[at:])
 	return out.Bytes()

@@ -50,3 +50,22 @@ func TestOnlyTheCodeOfAPageIsFormatted(t *testing.T) {
 		t.Errorf("formatted twice:\n%s", twice)
 	}
 }
+
+// Texts, comments and pages with the line ends of Windows mean what they mean
+// elsewhere. A page keeps its own.
+func TestLineEndsOfOtherSystems(t *testing.T) {
+	const unix = "/* a\n   b */\n@description(\"\"\"\nOne\ntwo.\n\"\"\")\ntype A = {\n  a: Int // c\n  b: Int\n}\n"
+	windows := strings.ReplaceAll(unix, "\n", "\r\n")
+	file, found := syntax.Parse("x.parley", []byte(windows))
+	if len(found) > 0 || file.Items[0].Base().Annotations[0].Args[0].Value.Value != "One\ntwo.\n" {
+		t.Fatalf("found %s, items %+v", found, file.Items[0])
+	}
+	if got := string(syntax.Format(file)); got != unix {
+		t.Errorf("formatted %q, want %q", got, unix)
+	}
+	page := strings.ReplaceAll("# T\n```parley\n"+unix+"```\n", "\n", "\r\n")
+	file, found = syntax.Parse("x.md", []byte(page))
+	if got := string(syntax.Format(file)); len(found) > 0 || got != page {
+		t.Errorf("%s\npage %q, want %q", found, got, page)
+	}
+}

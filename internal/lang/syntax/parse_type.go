@@ -380,6 +380,7 @@ func (p *parser) literal() *Literal {
 	case tokString:
 		l.Kind, l.Value = String, unquote(l.Raw)
 	case tokText:
+		l.Raw = unixLines(l.Raw)
 		l.Kind, l.Value = Text, textValue(l.Raw)
 	case tokNumber:
 		l.Kind = Number
@@ -512,9 +513,8 @@ func hex4(s string) rune {
 // textValue returns what a text means: all between its marks, save a newline
 // that follows the first of them.
 func textValue(raw string) string {
-	s := strings.TrimSuffix(strings.TrimPrefix(raw, `"""`), `"""`)
-	if rest, ok := strings.CutPrefix(s, "\r\n"); ok {
-		return rest
-	}
-	return strings.TrimPrefix(s, "\n")
+	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(raw, `"""`), `"""`), "\n")
 }
+
+// unixLines ends lines as Unix does, so that a text means the same on all systems.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }

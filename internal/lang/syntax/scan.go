@@ -312,7 +312,7 @@ func (s *scanner) comment() bool {
 	default:
 		return false
 	}
-	s.comments = append(s.comments, Comment{Span: Span{int32(start), int32(start + len(rest))}, Text: rest, Blank: s.newlines > 1})
+	s.comments = append(s.comments, Comment{Span: Span{int32(start), int32(start + len(rest))}, Text: unixLines(rest), Blank: s.newlines > 1})
 	s.marks = append(s.marks, mark{newline: s.newlines > 0})
 	s.newlines = 0
 	return true
