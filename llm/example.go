@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -18,6 +19,8 @@ import (
 	"github.com/parley-agents/parley/fault"
 )
 
+var errEndless = errors.New("it would be too large, or without end")
+
 // Example writes a value that fits the schema: the plainest guess, or else the first
 // that fits of many made by chance, which is always the same. Dates are as of now.
 func (s *Schema) Example(now time.Time) (string, error) {
@@ -27,7 +30,10 @@ func (s *Schema) Example(now time.Time) (string, error) {
 		g := &guess{s.root, now.UTC(), maxSteps, rand.New(rand.NewPCG(try, 0)), min(1, float64(try))}
 		value := g.value(0, s.root)
 		work -= (maxSteps - g.left) * price
-		err := s.check(value, &work)
+		err := errEndless
+		if g.left > 0 {
+			err = s.check(value, &work)
+		}
 		if err == nil {
 			text, err := json.Marshal(value)
 			return string(text), err

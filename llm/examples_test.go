@@ -137,8 +137,8 @@ func TestWhatNoExampleFits(t *testing.T) {
 		{`{"type": "object", "required": ["a"], "additionalProperties": false}`, "additional properties"},
 		{`{"type": "string", "pattern": "^a$", "minLength": 2}`, "pattern"},
 		{`{"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": true, "minItems": 3}`, "minItems"},
-		{`{"$ref": "#/$defs/N", "$defs": {"N": {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]}}}`, ""},
-		{`{"type": "array", "minItems": 5000, "items": {"type": "string", "minLength": 100000}}`, "minItems"},
+		{`{"$ref": "#/$defs/N", "$defs": {"N": {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]}}}`, "without end"},
+		{`{"type": "array", "minItems": 5000, "items": {"type": "string", "minLength": 100000}}`, "too large"},
 	} {
 		began := time.Now()
 		_, err := offlineModel().Complete(t.Context(), "", "x", &llm.Options{Schema: json.RawMessage(tc.schema)})
