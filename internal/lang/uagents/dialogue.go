@@ -146,8 +146,8 @@ func (s *shape) from(message string) string {
 }
 
 func (s *shape) dialogue() string {
-	if len(s.p.Messages) == 0 {
-		return ""
+	if len(s.p.Dialogue.Initiates[0].Messages) == 0 {
+		return "" // nothing is handled: what there is are messages
 	}
 	var b strings.Builder
 	b.WriteString("dialogue {\n")

@@ -238,3 +238,13 @@ func FuzzImport(f *testing.F) {
 		}
 	})
 }
+
+// A role that only sends publishes models that nobody asks it for: there is no
+// dialogue to write, and the source is sound.
+func TestAManifestWithoutInteractions(t *testing.T) {
+	source, found, err := uagents.Import("news", []byte(`{"version": "1.0", "metadata": {"name": "News", "version": "1.0.0"},
+		"models": [{"digest": "a", "schema": {"title": "Headline", "type": "object", "properties": {}}}], "interactions": []}`))
+	if err != nil || len(found) > 0 || strings.Contains(string(source), "dialogue") {
+		t.Errorf("error %v, found %s\n%s", err, found, source)
+	}
+}
