@@ -143,20 +143,21 @@ func (r bothRequest) send(t *testing.T, at string) string {
 	}
 	defer answer.Body.Close()
 	body, _ := io.ReadAll(answer.Body)
-	text := strconv.Itoa(answer.StatusCode)
+	var text strings.Builder
+	text.WriteString(strconv.Itoa(answer.StatusCode))
 	for _, name := range []string{
 		"Content-Type", "X-Uagents-Status", "X-Uagents-Response-Time-Hint", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods",
 		"Access-Control-Allow-Headers", "Access-Control-Allow-Credentials", "Location", "Allow",
 	} {
 		if value, ok := answer.Header[name]; ok {
-			text += " " + name + ":" + strings.Join(value, ",")
+			text.WriteString(" " + name + ":" + strings.Join(value, ","))
 		}
 	}
 	if e, err := uagents.Decode(body); err == nil { // replies are signed here (U9), so they have an expiry and a nonce
 		payload, _ := e.DecodePayload()
-		return text + fmt.Sprint(" ", e.Version, e.Sender, e.Target, e.Session, e.SchemaDigest, string(payload))
+		return text.String() + fmt.Sprint(" ", e.Version, e.Sender, e.Target, e.Session, e.SchemaDigest, string(payload))
 	}
-	return text + " " + string(body)
+	return text.String() + " " + string(body)
 }
 
 func requestsToBoth(t *testing.T, agent *identity.Key) []bothRequest {
