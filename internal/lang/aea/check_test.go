@@ -76,6 +76,7 @@ func TestProblems(t *testing.T) {
 	dialogue := "dialogue { initiates [a]; a -> []; terminates [a] }"
 	for _, tc := range []struct{ name, source, want string }{
 		{"a time", "protocol P version \"1.0.0\" { roles x, y message a { t: DateTime } " + dialogue + " }", "PAR5001 a.t: DateTime has no AEA form"},
+		{"null", "protocol P version \"1.0.0\" { roles x, y message a { t: Int | Null } " + dialogue + " }", "PAR5001 a.t: Null has no AEA form"},
 		{"a record", "type R = { n: Int } protocol P version \"1.0.0\" { roles x, y message a { r: R } " + dialogue + " }", "PAR5001 a.r: 'R' has no AEA form"},
 		{"lists in lists", "protocol P version \"1.0.0\" { roles x, y message a { l: List<List<Int>> } " + dialogue + " }", "PAR5002 a.l: AEA collections hold only pt: primitives"},
 		{"two types", "protocol P version \"1.0.0\" { roles x, y message a { i: Int } message b { i: String } dialogue { initiates [a]; a -> [b]; b -> []; terminates [b] } }",

@@ -199,6 +199,10 @@ func (c *converter) content(m *spec.Message, f *spec.Field) Content {
 	if !ok {
 		return Content{}
 	}
+	if f.Nullable {
+		c.problem("PAR5001", "write '?' behind the type: the content can be left out", "Null has no AEA form")
+		return Content{}
+	}
 	if f.Optional {
 		t = typ{shape: optional, of: []typ{t}}
 	}

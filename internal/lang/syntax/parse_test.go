@@ -114,6 +114,14 @@ func TestDeepNestingIsRefusedAtThePlace(t *testing.T) {
 	}
 }
 
+func TestNestingThatAPersonMayWrite(t *testing.T) {
+	src := "type A = " + strings.Repeat("{a: ", 90) + "Int" + strings.Repeat("}", 90)
+	if _, found := syntax.Parse("x", []byte(src)); len(found) > 0 {
+		t.Error(found)
+	}
+	checkFormat(t, []byte(src))
+}
+
 func TestOddButLegal(t *testing.T) {
 	for _, src := range seeds(t) {
 		if _, found := syntax.Parse("x", []byte(src)); len(found) > 0 {

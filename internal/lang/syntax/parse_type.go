@@ -281,7 +281,7 @@ func (p *parser) record() (Type, bool) {
 	}
 	var ok bool
 	open := p.is(tokLBrace)
-	r.Members, r.Tail, ok = p.items(block{item: member, stop: p.recordLeftOut, begin: p.startsMember})
+	r.Members, r.Tail, ok = p.items(block{item: member, stop: p.recordLeftOut, begin: p.startsMember, typed: true})
 	r.Whole = open && p.toks[p.i-1].kind == tokRBrace
 	r.End = p.toks[p.i-1].end
 	return r, ok

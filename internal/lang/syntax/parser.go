@@ -262,6 +262,7 @@ type block struct {
 	stop  func() bool      // the closing brace has been forgotten
 	extra func() bool      // the closing brace is one too many; nil if that cannot be seen
 	begin func(n int) bool // an item begins n tokens ahead
+	typed bool             // it is a type, of which the depth is counted already
 }
 
 // items parses what stands between braces. The item function parses one and
@@ -270,11 +271,13 @@ type block struct {
 func (p *parser) items(b block) (items []Item, tail []Comment, ok bool) {
 	open := p.tok()
 	p.sweep()
-	if !p.enter() {
-		p.leave()
-		return nil, nil, false
+	if !b.typed {
+		if !p.enter() {
+			p.leave()
+			return nil, nil, false
+		}
+		defer p.leave()
 	}
-	defer p.leave()
 	if !p.expect(tokLBrace, "") && !b.begin(0) {
 		return nil, nil, false
 	}
