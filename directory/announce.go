@@ -28,6 +28,7 @@ type Announcement struct {
 
 const (
 	announceEvery  = time.Hour
+	probeEvery     = time.Minute
 	firstPause     = time.Second
 	lastPause      = 5 * time.Minute
 	farewellTime   = 2 * time.Second
@@ -46,20 +47,38 @@ func (c *Client) Announce(ctx context.Context, agents []Announcement, manifests 
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(farewellTime, cut) })()
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
-		wait := announceEvery
+		wait, probed := announceEvery, agents[:min(1, len(agents))]
 		if err := c.announceAll(work, agents, manifests); err != nil && ctx.Err() == nil {
 			pause = min(max(2*pause, firstPause), lastPause)
-			wait = pause/2 + rand.N(pause/2)
+			wait, probed = pause/2+rand.N(pause/2), nil
 			log.Warn("the almanac was not told about the agents", "error", err, "again_in", wait)
 		} else {
 			pause = 0
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		c.rest(ctx, wait, probed)
 	}
 	c.sayFarewell(context.WithoutCancel(ctx), agents, log)
+}
+
+// rest waits until it is time to announce again: now and then it looks whether
+// the Almanac still knows the agents, which one that lost its memory does not.
+func (c *Client) rest(ctx context.Context, wait time.Duration, probed []Announcement) {
+	for until := time.Now().Add(wait); ; {
+		pause := min(time.Until(until), c.probeEvery)
+		if pause <= 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		for _, a := range probed {
+			if known, err := c.ask(ctx, a.Agent.Address); err == nil && len(known.endpoints) == 0 {
+				return
+			}
+		}
+	}
 }
 
 // AnnounceOnce tells an Almanac about agents once.

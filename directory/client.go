@@ -21,6 +21,8 @@ type Client struct {
 	base string
 	http *http.Client
 
+	probeEvery time.Duration
+
 	mu    sync.Mutex
 	cache map[identity.Address]cached
 }
@@ -40,7 +42,7 @@ const (
 // NewClient asks the Almanac below a base URL, such as
 // http://127.0.0.1:8000/v1/almanac.
 func NewClient(base string) *Client {
-	return &Client{base: strings.TrimSuffix(base, "/"), http: &http.Client{Timeout: askTimeout}, cache: make(map[identity.Address]cached)}
+	return &Client{base: strings.TrimSuffix(base, "/"), http: &http.Client{Timeout: askTimeout}, probeEvery: probeEvery, cache: make(map[identity.Address]cached)}
 }
 
 // Resolve asks for an agent's endpoints; see [parley.Resolver].
