@@ -48,10 +48,10 @@ NAME is the name of the agent, or the path of a Go module that ends in it.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		module := args[0]
-		if !modulePath.MatchString(module) || strings.Contains(module, "..") {
-			return fault.Errorf(fault.Malformed, "NAME", "%q is no path of a Go module, such as hello or example.org/hello", module)
+		if err := checkModule(module); err != nil {
+			return err
 		}
-		name := path.Base(module)
+		name := agentName(module)
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			if err == nil {
 				err = fault.Errorf(fault.Conflict, name, "it is there already")
@@ -78,9 +78,42 @@ NAME is the name of the agent, or the path of a Go module that ends in it.`,
 	return cmd
 }
 
+// checkModule refuses what Go does not take for a module, before anything is
+// written.
+func checkModule(module string) error {
+	if !modulePath.MatchString(module) || strings.Contains(module, "..") {
+		return fault.Errorf(fault.Malformed, "NAME", "%q is no path of a Go module, such as hello or example.org/hello; the folder is made here, with the last part as its name", module)
+	}
+	if module == "go" || module == "toolchain" || path.Base(module) == "vendor" || module == parleyModule {
+		return fault.Errorf(fault.Malformed, "NAME", "Go has another use for a module %q; choose another name, such as example.org/%s", module, "hello")
+	}
+	for part := range strings.SplitSeq(module, "/") {
+		stem, _, _ := strings.Cut(strings.ToUpper(part), ".")
+		if strings.HasSuffix(part, ".") || reservedStem.MatchString(stem) {
+			return fault.Errorf(fault.Malformed, "NAME", "Go takes no module with the part %q, which is no name of a file on Windows; choose another", part)
+		}
+	}
+	return nil
+}
+
+const parleyModule = "github.com/parley-agents/parley"
+
+var (
+	reservedStem  = regexp.MustCompile(`^(CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])$`)
+	majorVersions = regexp.MustCompile(`^v[2-9][0-9]*$`)
+)
+
+// agentName is the last part of a module's path that is no version.
+func agentName(module string) string {
+	if parent := path.Dir(module); majorVersions.MatchString(path.Base(module)) && parent != "." {
+		return path.Base(parent)
+	}
+	return path.Base(module)
+}
+
 // newProject makes the files of a project.
 func newProject(module string) ([]gen.File, error) {
-	name := path.Base(module)
+	name := agentName(module)
 	title := []rune(name)
 	title[0] = unicode.ToUpper(title[0])
 	fill := strings.NewReplacer("{{module}}", module, "{{name}}", name, "{{Name}}", string(title), "{{package}}", packageOf(name), "{{version}}", "v"+release)

@@ -64,7 +64,11 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if err := os.Mkdir("hello", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"hello": "it is there already", "../x": "is no path of a Go module", "a b": "is no path of a Go module"} {
+	for name, want := range map[string]string{
+		"hello": "it is there already", "example.org/hello/v2": "it is there already",
+		"../x": "is no path of a Go module", "a b": "is no path of a Go module", "": "is no path of a Go module", "/a/b": "is no path of a Go module",
+		"go": "Go has another use", "github.com/parley-agents/parley": "Go has another use", "example.org/nul": "no name of a file on Windows", "x.": "no name of a file on Windows",
+	} {
 		var out, errs bytes.Buffer
 		if code := Main(t.Context(), []string{"init", name}, strings.NewReader(""), &out, &errs); code != exitRefused || !strings.Contains(errs.String(), want) {
 			t.Errorf("init %q: exit %d, %q, want %q", name, code, errs.String(), want)
