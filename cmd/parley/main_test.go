@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, Setup: ordinary(t), Cmds: map[string]func(*testscript.TestScript, bool, []string){
 		"waitfile":     waitFile,
+		"waittext":     waitText,
 		"capture":      capture,
 		"capture_file": captureFile,
 	}})
@@ -104,6 +106,17 @@ func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	ts.Fatalf("%s does not appear", args[0])
+}
+
+// waitText waits until a file has a text.
+func waitText(ts *testscript.TestScript, _ bool, args []string) {
+	for range 500 {
+		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(text), args[1]) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s never has %q", args[0], args[1])
 }
 
 // capture sets a variable to what a regular expression finds in the last output.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/internal/talk"
 	"github.com/parley-agents/parley/store/sqlite"
 )
 
@@ -22,7 +24,8 @@ func newLog() *cobra.Command {
 		Use:   "log",
 		Short: "Show what was said",
 		Long: `Show the message log of a node: of the one that runs in the data folder, or of
-the folder itself if none runs. With --follow, go on as messages come.
+the folder itself if none runs. With --follow, go on as messages come, also after
+the node was started again.
 
 Each line tells when, which agent told (→) whom or was told (←) by whom, which
 message, the first letters of its session, and what became of it. With --verbose
@@ -49,12 +52,12 @@ in a line, with nothing left out.`,
 		}
 		q := parley.LogQuery{Agent: address, Session: *session, Limit: *limit, Last: true}
 		p := &recordPrinter{w: cmd.OutOrStdout(), names: names, json: *asJSON, verbose: *verbose}
-		return readLog(cmd.Context(), *data, q, *follow, p.print)
+		return readLog(cmd.Context(), *data, q, *follow, p.print, func(news string) { fmt.Fprintln(cmd.ErrOrStderr(), "parley:", news) })
 	}
 	return cmd
 }
 
-func readLog(ctx context.Context, data string, q parley.LogQuery, follow bool, show func([]parley.LogRecord)) error {
+func readLog(ctx context.Context, data string, q parley.LogQuery, follow bool, show func([]parley.LogRecord), tell func(string)) error {
 	var records []parley.LogRecord
 	err := through(ctx, data, "GET", "log?"+logParameters(q, 0), nil, &records)
 	if isNotRunning(err) && !follow {
@@ -69,20 +72,48 @@ func readLog(ctx context.Context, data string, q parley.LogQuery, follow bool, s
 	}
 	show(records)
 	q.Last, q.Limit = false, 0
-	for follow && ctx.Err() == nil {
+	if !follow {
+		return nil
+	}
+	gone := false
+	for wait := minRetry; ctx.Err() == nil; {
 		if len(records) > 0 {
 			q.After = records[len(records)-1].Seq
 		}
 		records = nil
-		if err := through(ctx, data, "GET", "log?"+logParameters(q, 20*time.Second), nil, &records); err != nil {
-			if ctx.Err() != nil {
-				return nil // Ctrl-C
+		err := through(ctx, data, "GET", "log?"+logParameters(q, 20*time.Second), nil, &records)
+		switch {
+		case ctx.Err() != nil:
+			return nil // Ctrl-C
+		case talk.IsGone(err):
+			if !gone {
+				tell("the node is gone, trying again; Ctrl-C ends")
 			}
+			gone = true
+			sleep(ctx, wait)
+			wait = min(2*wait, maxRetry)
+			continue
+		case err != nil:
 			return err
+		case gone:
+			tell("the node is back")
 		}
+		gone, wait = false, minRetry
 		show(records)
 	}
 	return nil
+}
+
+const (
+	minRetry = 100 * time.Millisecond
+	maxRetry = 3 * time.Second
+)
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 func logParameters(q parley.LogQuery, wait time.Duration) string {
