@@ -56,6 +56,7 @@ var mistakes = []struct {
 	{"string as a value", "enum E { \"a\" }", []string{"1:10 PAR0002 expected a value's name, found the string \"a\""}},
 	{"annotation behind a value", "enum E { A @wire(\"x\"), B }", []string{"1:22 PAR0002 expected a value's name, found ','"}},
 	{"else without within", "protocol P { dialogue { a -> [b] else c; b -> [] } }", []string{"1:34 PAR0002 'else' says what happens when a time is up: `within` stands before it"}},
+	{"arrow back", "protocol P { dialogue { b <- a; b -> [] } }\ntype A = Set<-1 | 1>", []string{"1:27 PAR0001 unexpected '<-'"}},
 	{"arrow of a step", "protocol P { flow { a => b: m } }", []string{"1:23 PAR0002 expected '->', found '='"}},
 	{"not UTF-8", "type A = { a: \xff }\n// \xe9\x00", []string{
 		"1:15 PAR0006 byte ff is not UTF-8", "2:4 PAR0006 byte e9 is not UTF-8", "2:5 PAR0006 a source cannot hold the byte 00"}},

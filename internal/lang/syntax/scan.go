@@ -146,6 +146,10 @@ func (s *scanner) scan() {
 				s.at += n + len("-->")
 			}
 			s.report("PAR0001", start, start+len("<!--"), "comments start with //", "unexpected '<!--'")
+		case b == '<' && strings.HasPrefix(s.src[start:], "<-") && (start+2 >= len(s.src) || class[s.src[start+2]] != classDigit):
+			s.at += len("<-")
+			s.report("PAR0001", start, s.at, "a rule is `message -> [replies]`", "unexpected '<-'")
+			s.emit(tokArrow, start)
 		case punctuation[b] != tokEOF:
 			s.at++
 			s.emit(punctuation[b], start)
