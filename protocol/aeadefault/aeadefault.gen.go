@@ -2,9 +2,7 @@
 
 package aeadefault
 
-import (
-	"github.com/parley-agents/parley/spec"
-)
+import "github.com/parley-agents/parley/spec"
 
 // The protocol fetchai.default/Default:1.0.0.
 const (
@@ -13,10 +11,8 @@ const (
 	ProtocolDigest  = "parley:4a1285178ab164f3985dcfd9d81cef8170788b87d74c67490d59e9cb5f489f23" // of the protocol itself, on every wire
 )
 
-// The roles of Default.
-const (
-	RoleAgent = "agent"
-)
+// RoleAgent is the role of all who speak Default.
+const RoleAgent = "agent"
 
 // Rules returns Default as data, anew with each call.
 func Rules() *spec.Protocol {

@@ -2,9 +2,7 @@
 
 package aeadefault
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 // WritePayload writes the message as JSON; see uagents.Generated.
 func (m Bytes) WritePayload(w *uagents.Writer) {

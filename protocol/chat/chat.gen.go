@@ -20,10 +20,8 @@ const (
 	ProtocolDigest  = "parley:dee088cd9c5f18af4a6ae340def58ea95e9a587deae5fea11df39711ff6288c7" // of the protocol itself, on every wire
 )
 
-// The roles of AgentChatProtocol.
-const (
-	RoleAgent = "agent"
-)
+// RoleAgent is the role of all who speak AgentChatProtocol.
+const RoleAgent = "agent"
 
 // Rules returns AgentChatProtocol as data, anew with each call.
 func Rules() *spec.Protocol {
@@ -102,7 +100,8 @@ type EndStreamContent struct {
 
 // AgentContent: One part of a message.
 //
-// It is one of TextContent, ResourceContent, MetadataContent, StartSessionContent, EndSessionContent, StartStreamContent, EndStreamContent.
+// It is one of TextContent, ResourceContent, MetadataContent, StartSessionContent,
+// EndSessionContent, StartStreamContent, EndStreamContent.
 type AgentContent interface{ isAgentContent(agentContentVariants) }
 
 type agentContentVariants = func(TextContent, ResourceContent, MetadataContent, StartSessionContent, EndSessionContent, StartStreamContent, EndStreamContent)
@@ -131,12 +130,13 @@ type ChatAcknowledgement struct {
 
 // ResourceContentResource is one of Resource, ResourceContentResourceList.
 type ResourceContentResource interface {
-	isResourceContentResource(func(Resource, ResourceContentResourceList))
+	isResourceContentResource(resourceContentResourceVariants)
 }
 
-func (Resource) isResourceContentResource(func(Resource, ResourceContentResourceList)) {}
-func (ResourceContentResourceList) isResourceContentResource(func(Resource, ResourceContentResourceList)) {
-}
+type resourceContentResourceVariants = func(Resource, ResourceContentResourceList)
+
+func (Resource) isResourceContentResource(resourceContentResourceVariants)                    {}
+func (ResourceContentResourceList) isResourceContentResource(resourceContentResourceVariants) {}
 
 // ResourceContentResourceList is a variant of ResourceContentResource.
 type ResourceContentResourceList []Resource
@@ -148,8 +148,8 @@ type AgentServer interface {
 	ChatAcknowledgement(ctx context.Context, t *parley.Turn, in ChatAcknowledgement) error
 }
 
-// IncludeAgent makes an agent one in the role agent of AgentChatProtocol. The role in opts is
-// set; nil opts are the defaults.
+// IncludeAgent makes an agent one in the role agent of AgentChatProtocol. The role in opts is set;
+// nil opts are the defaults.
 func IncludeAgent(a *parley.Agent, s AgentServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.ChatMessage)

@@ -2,9 +2,7 @@
 
 package fipa
 
-import (
-	"github.com/parley-agents/parley/spec"
-)
+import "github.com/parley-agents/parley/spec"
 
 // The protocol fetchai.fipa/Fipa:1.0.0.
 const (

@@ -2,9 +2,7 @@
 
 package fipa
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 // WritePayload writes the message as JSON; see uagents.Generated.
 func (m AcceptWInform) WritePayload(w *uagents.Writer) {

@@ -88,8 +88,8 @@ type MonitorServer interface {
 	AgentHealth(ctx context.Context, t *parley.Turn, in AgentHealth) error
 }
 
-// IncludeMonitor makes an agent one in the role monitor of HealthProtocol. The role in opts is
-// set; nil opts are the defaults.
+// IncludeMonitor makes an agent one in the role monitor of HealthProtocol. The role in opts is set;
+// nil opts are the defaults.
 func IncludeMonitor(a *parley.Agent, s MonitorServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.On(p, s.AgentHealth)
@@ -107,8 +107,8 @@ type AgentServer interface {
 	HealthCheck(ctx context.Context, t *parley.Turn, in HealthCheck) (AgentHealth, error)
 }
 
-// IncludeAgent makes an agent one in the role agent of HealthProtocol. The role in opts is
-// set; nil opts are the defaults.
+// IncludeAgent makes an agent one in the role agent of HealthProtocol. The role in opts is set; nil
+// opts are the defaults.
 func IncludeAgent(a *parley.Agent, s AgentServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.HealthCheck)

@@ -2,9 +2,7 @@
 
 package health
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 func readHealthStatus(r *uagents.Reader) HealthStatus {
 	v := HealthStatus(r.String())

@@ -69,15 +69,15 @@ type Response struct {
 	Body       []byte   `json:"body"`
 }
 
-// ClientServer handles what an agent in the role client of Http receives. Handlers of
-// different dialogues run concurrently.
+// ClientServer handles what an agent in the role client of Http receives. Handlers of different
+// dialogues run concurrently.
 type ClientServer interface {
 	Request(ctx context.Context, t *parley.Turn, in Request) (Response, error)
 	Response(ctx context.Context, t *parley.Turn, in Response) error
 }
 
-// IncludeClient makes an agent one in the role client of Http. The role in opts is
-// set; nil opts are the defaults.
+// IncludeClient makes an agent one in the role client of Http. The role in opts is set; nil opts
+// are the defaults.
 func IncludeClient(a *parley.Agent, s ClientServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.Request)
@@ -101,15 +101,15 @@ func (c ClientClient) Request(ctx context.Context, m Request) (Response, error) 
 	return parley.Ask[Response](ctx, c.From, c.To, m)
 }
 
-// ServerServer handles what an agent in the role server of Http receives. Handlers of
-// different dialogues run concurrently.
+// ServerServer handles what an agent in the role server of Http receives. Handlers of different
+// dialogues run concurrently.
 type ServerServer interface {
 	Request(ctx context.Context, t *parley.Turn, in Request) (Response, error)
 	Response(ctx context.Context, t *parley.Turn, in Response) error
 }
 
-// IncludeServer makes an agent one in the role server of Http. The role in opts is
-// set; nil opts are the defaults.
+// IncludeServer makes an agent one in the role server of Http. The role in opts is set; nil opts
+// are the defaults.
 func IncludeServer(a *parley.Agent, s ServerServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.Request)

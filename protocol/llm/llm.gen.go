@@ -115,14 +115,14 @@ type StructuredOutputResponse struct {
 	Output map[string]any `json:"output"`
 }
 
-// LLMContextResponseClientServer handles what an agent in the role client of LLM-Context-Response receives. Handlers of
-// different dialogues run concurrently.
+// LLMContextResponseClientServer handles what an agent in the role client of LLM-Context-Response
+// receives. Handlers of different dialogues run concurrently.
 type LLMContextResponseClientServer interface {
 	Response(ctx context.Context, t *parley.Turn, in Response) error
 }
 
-// IncludeLLMContextResponseClient makes an agent one in the role client of LLM-Context-Response. The role in opts is
-// set; nil opts are the defaults.
+// IncludeLLMContextResponseClient makes an agent one in the role client of LLM-Context-Response.
+// The role in opts is set; nil opts are the defaults.
 func IncludeLLMContextResponseClient(a *parley.Agent, s LLMContextResponseClientServer, opts *parley.Include) {
 	p := parley.NewProtocol(LLMContextResponseRules())
 	parley.On(p, s.Response)
@@ -134,14 +134,14 @@ func IncludeLLMContextResponseClient(a *parley.Agent, s LLMContextResponseClient
 	a.Include(p, &in)
 }
 
-// LLMContextResponseLLMServer handles what an agent in the role llm of LLM-Context-Response receives. Handlers of
-// different dialogues run concurrently.
+// LLMContextResponseLLMServer handles what an agent in the role llm of LLM-Context-Response
+// receives. Handlers of different dialogues run concurrently.
 type LLMContextResponseLLMServer interface {
 	ContextPrompt(ctx context.Context, t *parley.Turn, in ContextPrompt) (Response, error)
 }
 
-// IncludeLLMContextResponseLLM makes an agent one in the role llm of LLM-Context-Response. The role in opts is
-// set; nil opts are the defaults.
+// IncludeLLMContextResponseLLM makes an agent one in the role llm of LLM-Context-Response. The role
+// in opts is set; nil opts are the defaults.
 func IncludeLLMContextResponseLLM(a *parley.Agent, s LLMContextResponseLLMServer, opts *parley.Include) {
 	p := parley.NewProtocol(LLMContextResponseRules())
 	parley.Handle(p, s.ContextPrompt)
@@ -164,14 +164,14 @@ func (c LLMContextResponseLLMClient) ContextPrompt(ctx context.Context, m Contex
 	return parley.Ask[Response](ctx, c.From, c.To, m)
 }
 
-// LLMStructuredResponseClientServer handles what an agent in the role client of LLM-Structured-Response receives. Handlers of
-// different dialogues run concurrently.
+// LLMStructuredResponseClientServer handles what an agent in the role client of
+// LLM-Structured-Response receives. Handlers of different dialogues run concurrently.
 type LLMStructuredResponseClientServer interface {
 	StructuredOutputResponse(ctx context.Context, t *parley.Turn, in StructuredOutputResponse) error
 }
 
-// IncludeLLMStructuredResponseClient makes an agent one in the role client of LLM-Structured-Response. The role in opts is
-// set; nil opts are the defaults.
+// IncludeLLMStructuredResponseClient makes an agent one in the role client of
+// LLM-Structured-Response. The role in opts is set; nil opts are the defaults.
 func IncludeLLMStructuredResponseClient(a *parley.Agent, s LLMStructuredResponseClientServer, opts *parley.Include) {
 	p := parley.NewProtocol(LLMStructuredResponseRules())
 	parley.On(p, s.StructuredOutputResponse)
@@ -183,14 +183,14 @@ func IncludeLLMStructuredResponseClient(a *parley.Agent, s LLMStructuredResponse
 	a.Include(p, &in)
 }
 
-// LLMStructuredResponseLLMServer handles what an agent in the role llm of LLM-Structured-Response receives. Handlers of
-// different dialogues run concurrently.
+// LLMStructuredResponseLLMServer handles what an agent in the role llm of LLM-Structured-Response
+// receives. Handlers of different dialogues run concurrently.
 type LLMStructuredResponseLLMServer interface {
 	StructuredOutputPrompt(ctx context.Context, t *parley.Turn, in StructuredOutputPrompt) (StructuredOutputResponse, error)
 }
 
-// IncludeLLMStructuredResponseLLM makes an agent one in the role llm of LLM-Structured-Response. The role in opts is
-// set; nil opts are the defaults.
+// IncludeLLMStructuredResponseLLM makes an agent one in the role llm of LLM-Structured-Response.
+// The role in opts is set; nil opts are the defaults.
 func IncludeLLMStructuredResponseLLM(a *parley.Agent, s LLMStructuredResponseLLMServer, opts *parley.Include) {
 	p := parley.NewProtocol(LLMStructuredResponseRules())
 	parley.Handle(p, s.StructuredOutputPrompt)

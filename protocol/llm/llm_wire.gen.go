@@ -2,9 +2,7 @@
 
 package llm
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 // WritePayload writes the message as JSON; see uagents.Generated.
 func (m ContextPrompt) WritePayload(w *uagents.Writer) {

@@ -165,8 +165,8 @@ type AskerServer interface {
 	Error(ctx context.Context, t *parley.Turn, in Error) error
 }
 
-// IncludeAsker makes an agent one in the role asker of AgentMessaging. The role in opts is
-// set; nil opts are the defaults.
+// IncludeAsker makes an agent one in the role asker of AgentMessaging. The role in opts is set; nil
+// opts are the defaults.
 func IncludeAsker(a *parley.Agent, s AskerServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.On(p, s.Response)

@@ -2,9 +2,7 @@
 
 package messaging
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 func readMessageType(r *uagents.Reader) MessageType {
 	v := MessageType(r.String())

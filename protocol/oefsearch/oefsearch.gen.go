@@ -2,9 +2,7 @@
 
 package oefsearch
 
-import (
-	"github.com/parley-agents/parley/spec"
-)
+import "github.com/parley-agents/parley/spec"
 
 // The protocol fetchai.oef_search/OefSearch:1.0.0.
 const (

@@ -108,13 +108,13 @@ type CompletePayment struct {
 
 // RequestPaymentMetadata is one of RequestPaymentMetadataString, RequestPaymentMetadataMap.
 type RequestPaymentMetadata interface {
-	isRequestPaymentMetadata(func(RequestPaymentMetadataString, RequestPaymentMetadataMap))
+	isRequestPaymentMetadata(requestPaymentMetadataVariants)
 }
 
-func (RequestPaymentMetadataString) isRequestPaymentMetadata(func(RequestPaymentMetadataString, RequestPaymentMetadataMap)) {
-}
-func (RequestPaymentMetadataMap) isRequestPaymentMetadata(func(RequestPaymentMetadataString, RequestPaymentMetadataMap)) {
-}
+type requestPaymentMetadataVariants = func(RequestPaymentMetadataString, RequestPaymentMetadataMap)
+
+func (RequestPaymentMetadataString) isRequestPaymentMetadata(requestPaymentMetadataVariants) {}
+func (RequestPaymentMetadataMap) isRequestPaymentMetadata(requestPaymentMetadataVariants)    {}
 
 // RequestPaymentMetadataString is a variant of RequestPaymentMetadata.
 type RequestPaymentMetadataString string
@@ -138,8 +138,8 @@ type CommitPaymentReply interface {
 func (CancelPayment) isCommitPaymentReply(func(CancelPayment, CompletePayment))   {}
 func (CompletePayment) isCommitPaymentReply(func(CancelPayment, CompletePayment)) {}
 
-// SellerServer handles what an agent in the role seller of AgentPaymentProtocol receives. Handlers of
-// different dialogues run concurrently.
+// SellerServer handles what an agent in the role seller of AgentPaymentProtocol receives. Handlers
+// of different dialogues run concurrently.
 type SellerServer interface {
 	RejectPayment(ctx context.Context, t *parley.Turn, in RejectPayment) error
 	CommitPayment(ctx context.Context, t *parley.Turn, in CommitPayment) (CommitPaymentReply, error)

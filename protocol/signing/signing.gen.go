@@ -2,9 +2,7 @@
 
 package signing
 
-import (
-	"github.com/parley-agents/parley/spec"
-)
+import "github.com/parley-agents/parley/spec"
 
 // The protocol open_aea.signing/Signing:1.0.0.
 const (

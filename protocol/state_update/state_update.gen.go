@@ -86,8 +86,8 @@ type SkillServer interface {
 	End(ctx context.Context, t *parley.Turn, in End) error
 }
 
-// IncludeSkill makes an agent one in the role skill of StateUpdate. The role in opts is
-// set; nil opts are the defaults.
+// IncludeSkill makes an agent one in the role skill of StateUpdate. The role in opts is set; nil
+// opts are the defaults.
 func IncludeSkill(a *parley.Agent, s SkillServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.Initialize)
@@ -112,16 +112,16 @@ func (c SkillClient) Initialize(ctx context.Context, m Initialize) (Apply, error
 	return parley.Ask[Apply](ctx, c.From, c.To, m)
 }
 
-// DecisionMakerServer handles what an agent in the role decision_maker of StateUpdate receives. Handlers of
-// different dialogues run concurrently.
+// DecisionMakerServer handles what an agent in the role decision_maker of StateUpdate receives.
+// Handlers of different dialogues run concurrently.
 type DecisionMakerServer interface {
 	Initialize(ctx context.Context, t *parley.Turn, in Initialize) (Apply, error)
 	Apply(ctx context.Context, t *parley.Turn, in Apply) (ApplyReply, error)
 	End(ctx context.Context, t *parley.Turn, in End) error
 }
 
-// IncludeDecisionMaker makes an agent one in the role decision_maker of StateUpdate. The role in opts is
-// set; nil opts are the defaults.
+// IncludeDecisionMaker makes an agent one in the role decision_maker of StateUpdate. The role in
+// opts is set; nil opts are the defaults.
 func IncludeDecisionMaker(a *parley.Agent, s DecisionMakerServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.Initialize)

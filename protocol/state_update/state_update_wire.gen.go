@@ -2,9 +2,7 @@
 
 package stateupdate
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 // WritePayload writes the message as JSON; see uagents.Generated.
 func (m Initialize) WritePayload(w *uagents.Writer) {

@@ -89,58 +89,68 @@ type Tier struct {
 	Currency string   `json:"currency"`
 }
 
-// RequestAgentSubscriptionRenewal is the message RequestAgentSubscriptionRenewal of AgentSubscriptionProtocol.
+// RequestAgentSubscriptionRenewal is the message RequestAgentSubscriptionRenewal of
+// AgentSubscriptionProtocol.
 type RequestAgentSubscriptionRenewal struct {
 	UpdateID string `json:"update_id"`
 	Tier     Tier   `json:"tier"`
 }
 
-// RequestAgentSubscriptionUpgrade is the message RequestAgentSubscriptionUpgrade of AgentSubscriptionProtocol.
+// RequestAgentSubscriptionUpgrade is the message RequestAgentSubscriptionUpgrade of
+// AgentSubscriptionProtocol.
 type RequestAgentSubscriptionUpgrade struct {
 	UpdateID             string `json:"update_id"`
 	NewSubscription      Tier   `json:"new_subscription"`
 	ExistingSubscription *Tier  `json:"existing_subscription,omitempty"`
 }
 
-// AcceptAgentSubscriptionUpdate is the message AcceptAgentSubscriptionUpdate of AgentSubscriptionProtocol.
+// AcceptAgentSubscriptionUpdate is the message AcceptAgentSubscriptionUpdate of
+// AgentSubscriptionProtocol.
 type AcceptAgentSubscriptionUpdate struct {
 	UpdateID string `json:"update_id"`
 }
 
-// RejectAgentSubscriptionUpdate is the message RejectAgentSubscriptionUpdate of AgentSubscriptionProtocol.
+// RejectAgentSubscriptionUpdate is the message RejectAgentSubscriptionUpdate of
+// AgentSubscriptionProtocol.
 type RejectAgentSubscriptionUpdate struct {
 	UpdateID string `json:"update_id"`
 }
 
-// RequestAgentSubscriptionRenewalReply is what may answer RequestAgentSubscriptionRenewal: AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate.
+// RequestAgentSubscriptionRenewalReply is what may answer RequestAgentSubscriptionRenewal:
+// AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate.
 type RequestAgentSubscriptionRenewalReply interface {
-	isRequestAgentSubscriptionRenewalReply(func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate))
+	isRequestAgentSubscriptionRenewalReply(requestAgentSubscriptionRenewalReplyVariants)
 }
 
-func (AcceptAgentSubscriptionUpdate) isRequestAgentSubscriptionRenewalReply(func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate)) {
+type requestAgentSubscriptionRenewalReplyVariants = func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate)
+
+func (AcceptAgentSubscriptionUpdate) isRequestAgentSubscriptionRenewalReply(requestAgentSubscriptionRenewalReplyVariants) {
 }
-func (RejectAgentSubscriptionUpdate) isRequestAgentSubscriptionRenewalReply(func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate)) {
+func (RejectAgentSubscriptionUpdate) isRequestAgentSubscriptionRenewalReply(requestAgentSubscriptionRenewalReplyVariants) {
 }
 
-// RequestAgentSubscriptionUpgradeReply is what may answer RequestAgentSubscriptionUpgrade: AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate.
+// RequestAgentSubscriptionUpgradeReply is what may answer RequestAgentSubscriptionUpgrade:
+// AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate.
 type RequestAgentSubscriptionUpgradeReply interface {
-	isRequestAgentSubscriptionUpgradeReply(func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate))
+	isRequestAgentSubscriptionUpgradeReply(requestAgentSubscriptionUpgradeReplyVariants)
 }
 
-func (AcceptAgentSubscriptionUpdate) isRequestAgentSubscriptionUpgradeReply(func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate)) {
+type requestAgentSubscriptionUpgradeReplyVariants = func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate)
+
+func (AcceptAgentSubscriptionUpdate) isRequestAgentSubscriptionUpgradeReply(requestAgentSubscriptionUpgradeReplyVariants) {
 }
-func (RejectAgentSubscriptionUpdate) isRequestAgentSubscriptionUpgradeReply(func(AcceptAgentSubscriptionUpdate, RejectAgentSubscriptionUpdate)) {
+func (RejectAgentSubscriptionUpdate) isRequestAgentSubscriptionUpgradeReply(requestAgentSubscriptionUpgradeReplyVariants) {
 }
 
-// RequesterServer handles what an agent in the role requester of AgentSubscriptionProtocol receives. Handlers of
-// different dialogues run concurrently.
+// RequesterServer handles what an agent in the role requester of AgentSubscriptionProtocol
+// receives. Handlers of different dialogues run concurrently.
 type RequesterServer interface {
 	AcceptAgentSubscriptionUpdate(ctx context.Context, t *parley.Turn, in AcceptAgentSubscriptionUpdate) error
 	RejectAgentSubscriptionUpdate(ctx context.Context, t *parley.Turn, in RejectAgentSubscriptionUpdate) error
 }
 
-// IncludeRequester makes an agent one in the role requester of AgentSubscriptionProtocol. The role in opts is
-// set; nil opts are the defaults.
+// IncludeRequester makes an agent one in the role requester of AgentSubscriptionProtocol. The role
+// in opts is set; nil opts are the defaults.
 func IncludeRequester(a *parley.Agent, s RequesterServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.On(p, s.AcceptAgentSubscriptionUpdate)
@@ -153,15 +163,15 @@ func IncludeRequester(a *parley.Agent, s RequesterServer, opts *parley.Include) 
 	a.Include(p, &in)
 }
 
-// AgentServer handles what an agent in the role agent of AgentSubscriptionProtocol receives. Handlers of
-// different dialogues run concurrently.
+// AgentServer handles what an agent in the role agent of AgentSubscriptionProtocol receives.
+// Handlers of different dialogues run concurrently.
 type AgentServer interface {
 	RequestAgentSubscriptionRenewal(ctx context.Context, t *parley.Turn, in RequestAgentSubscriptionRenewal) (RequestAgentSubscriptionRenewalReply, error)
 	RequestAgentSubscriptionUpgrade(ctx context.Context, t *parley.Turn, in RequestAgentSubscriptionUpgrade) (RequestAgentSubscriptionUpgradeReply, error)
 }
 
-// IncludeAgent makes an agent one in the role agent of AgentSubscriptionProtocol. The role in opts is
-// set; nil opts are the defaults.
+// IncludeAgent makes an agent one in the role agent of AgentSubscriptionProtocol. The role in opts
+// is set; nil opts are the defaults.
 func IncludeAgent(a *parley.Agent, s AgentServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.RequestAgentSubscriptionRenewal)

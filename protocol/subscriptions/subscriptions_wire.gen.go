@@ -2,9 +2,7 @@
 
 package subscriptions
 
-import (
-	"github.com/parley-agents/parley/wire/uagents"
-)
+import "github.com/parley-agents/parley/wire/uagents"
 
 func readTierType(r *uagents.Reader) TierType {
 	v := TierType(r.String())

@@ -2,9 +2,7 @@
 
 package tac
 
-import (
-	"github.com/parley-agents/parley/spec"
-)
+import "github.com/parley-agents/parley/spec"
 
 // The protocol fetchai.tac/Tac:1.0.0.
 const (

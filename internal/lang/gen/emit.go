@@ -99,6 +99,28 @@ func (p *printer) block(open string, body func(), end string) {
 	p.line("%s", end)
 }
 
+// columns is how long lines of code become where it is easy to say.
+const columns = 100
+
+// wrapped breaks text that stands in one line, for a comment.
+func wrapped(text string) string {
+	var b strings.Builder
+	length := len("// ")
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i > 0 && length+1+len(word) > columns:
+			b.WriteByte('\n')
+			length = len("// ")
+		case i > 0:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
+	}
+	return b.String()
+}
+
 // comment writes text for people, each line after a mark.
 func (p *printer) comment(mark, text string) {
 	if text = strings.TrimSpace(text); text == "" {

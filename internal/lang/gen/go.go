@@ -170,7 +170,9 @@ func (g *goEmitter) assemble() []byte {
 	head.line("")
 	head.line("package %s", g.plan.Package)
 	head.line("")
-	if len(g.imports) > 0 {
+	if all := slices.Concat(std, others, ours); len(all) == 1 {
+		head.line("import %q", all[0])
+	} else if len(all) > 1 {
 		head.block("import (", func() {
 			for _, group := range [][]string{std, others, ours} {
 				slices.Sort(group)

@@ -33,7 +33,12 @@ func (g *goEmitter) protocol(p *Protocol) {
 		g.line("%sVersion = %q", prefix, s.Version)
 		g.line("%sDigest = %q // of the protocol itself, on every wire", prefix, p.Digest())
 	}, ")")
-	if len(s.Roles) > 0 {
+	if len(s.Roles) == 1 {
+		role := g.roleConst(p, s.Roles[0].Name)
+		g.line("")
+		g.line("// %s is the role of all who speak %s.", role, s.Name)
+		g.line("const %s = %q", role, s.Roles[0].Name)
+	} else if len(s.Roles) > 1 {
 		g.line("")
 		g.line("// The roles of %s.", s.Name)
 		g.block("const (", func() {
@@ -271,7 +276,7 @@ func (g *goEmitter) replies(p *Protocol) {
 			types = append(types, g.typ(m.Body))
 		}
 		g.line("")
-		g.comment("//", fmt.Sprintf("%s is what may answer %s: %s.", name, g.typ(p.Spec.Message(rule.Message).Body), strings.Join(types, ", ")))
+		g.comment("//", wrapped(fmt.Sprintf("%s is what may answer %s: %s.", name, g.typ(p.Spec.Message(rule.Message).Body), strings.Join(types, ", "))))
 		if rule.MayRest {
 			g.line("// Nil is no answer.")
 		}
@@ -316,7 +321,7 @@ func (g *goEmitter) server(p *Protocol, role, title, words string, handled []*Me
 	g.use(parleyModule)
 	server, include := g.unique(title+"Server"), g.unique("Include"+title)
 	g.line("")
-	g.comment("//", server+" handles what an agent "+words+" receives. Handlers of\ndifferent dialogues run concurrently.")
+	g.comment("//", wrapped(server+" handles what an agent "+words+" receives. Handlers of different dialogues run concurrently."))
 	g.block("type "+server+" interface {", func() {
 		for _, m := range handled {
 			rule := p.Spec.Rule(m.Name)
@@ -329,7 +334,7 @@ func (g *goEmitter) server(p *Protocol, role, title, words string, handled []*Me
 		}
 	}, "}")
 	g.line("")
-	g.comment("//", include+" makes an agent one "+words+". The role in opts is\nset; nil opts are the defaults.")
+	g.comment("//", wrapped(include+" makes an agent one "+words+". The role in opts is set; nil opts are the defaults."))
 	g.block(fmt.Sprintf("func %s(a *parley.Agent, s %s, opts *parley.Include) {", include, server), func() {
 		g.line("p := parley.NewProtocol(%sRules())", g.prefixes[p])
 		for _, m := range handled {
@@ -363,7 +368,7 @@ func (g *goEmitter) client(p *Protocol, role, title, words string, handled []*Me
 	g.use(parleyModule + "/identity")
 	client := g.unique(title + "Client")
 	g.line("")
-	g.comment("//", client+" speaks to an agent "+words+".")
+	g.comment("//", wrapped(client+" speaks to an agent "+words+"."))
 	g.block("type "+client+" struct {", func() {
 		g.line("From parley.Asker // a turn, or an agent outside of one")
 		g.line("To identity.Address")

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -321,7 +322,7 @@ func (g *goEmitter) docOf(name, doc, otherwise string) {
 	doc = strings.TrimSpace(doc)
 	switch {
 	case doc == "":
-		g.comment("//", name+" "+otherwise)
+		g.comment("//", wrapped(name+" "+otherwise))
 	case strings.HasPrefix(doc, name+" "):
 		g.comment("//", doc)
 	default:
@@ -548,7 +549,7 @@ func (g *goEmitter) union(name string, d *Decl) {
 	g.docOf(name, d.Doc, words)
 	if strings.TrimSpace(d.Doc) != "" {
 		g.line("//")
-		g.comment("//", "It "+words)
+		g.comment("//", wrapped("It "+words))
 	}
 	g.sealed(name, types)
 	for _, v := range d.Variants {
@@ -586,11 +587,13 @@ func (g *goEmitter) variantName(v Variant) string {
 	return g.names[g.plan.names[v.Type]]
 }
 
+func byLength(a, b string) int { return len(a) - len(b) }
+
 // sealed writes an interface that only the given types implement, in the form
 // that spec.FromGo understands.
 func (g *goEmitter) sealed(name string, types []string) {
 	method, seal := "is"+name, "func("+strings.Join(types, ", ")+")"
-	if len(types) > 3 {
+	if len(types) > 3 || len("func () () {}"+method+seal)+len(slices.MaxFunc(types, byLength)) > columns {
 		alias := strings.ToLower(name[:1]) + name[1:] + "Variants"
 		g.line("type %s interface{ %s(%s) }", name, method, alias)
 		g.line("")

@@ -555,15 +555,15 @@ type OptionalsReply interface{ isOptionalsReply(func(Empty)) }
 
 func (Empty) isOptionalsReply(func(Empty)) {}
 
-// AskerServer handles what an agent in the role asker of Everything receives. Handlers of
-// different dialogues run concurrently.
+// AskerServer handles what an agent in the role asker of Everything receives. Handlers of different
+// dialogues run concurrently.
 type AskerServer interface {
 	Renamed(ctx context.Context, t *parley.Turn, in Renamed) error
 	Empty(ctx context.Context, t *parley.Turn, in Empty) error
 }
 
-// IncludeAsker makes an agent one in the role asker of Everything. The role in opts is
-// set; nil opts are the defaults.
+// IncludeAsker makes an agent one in the role asker of Everything. The role in opts is set; nil
+// opts are the defaults.
 func IncludeAsker(a *parley.Agent, s AskerServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.On(p, s.Renamed)
@@ -587,8 +587,8 @@ type AnswererServer interface {
 	Variants(ctx context.Context, t *parley.Turn, in Variants) error
 }
 
-// IncludeAnswerer makes an agent one in the role answerer of Everything. The role in opts is
-// set; nil opts are the defaults.
+// IncludeAnswerer makes an agent one in the role answerer of Everything. The role in opts is set;
+// nil opts are the defaults.
 func IncludeAnswerer(a *parley.Agent, s AnswererServer, opts *parley.Include) {
 	p := parley.NewProtocol(Rules())
 	parley.Handle(p, s.Scalars)
