@@ -47,15 +47,14 @@ func vague(d *syntax.ProtocolDecl) bool {
 		}
 		switch item := item.(type) {
 		case *syntax.TypeDecl, *syntax.EnumDecl, *syntax.CustomDecl:
-			inBodies = true
 		case *syntax.MessageDecl:
 			if body, ok := item.Body.(*syntax.Record); !ok || !body.Whole {
 				return true
 			}
-			inBodies = true
 		default:
 			return true
 		}
+		inBodies = true
 	}
 	return !inBodies || d.Lost
 }
@@ -234,9 +233,8 @@ func (w *protocolWriter) rolesNamed(names []syntax.Name) []string {
 		if w.Spec.Role(n.Text) == nil {
 			w.strangers = true
 			out = append(out, n.Text)
-			w.vague = w.vague || w.Decl.Broken // what was not understood may have declared it
 			if w.vague || w.told["role "+n.Text] {
-				continue
+				continue // what was not understood may have declared it
 			}
 			w.told["role "+n.Text] = true
 			var known []string
@@ -317,7 +315,6 @@ func (w *protocolWriter) known(name string) bool {
 	if w.declared[name] || w.converter.messages[name] != nil {
 		return true
 	}
-	w.vague = w.vague || w.Decl.Broken
 	return w.vague
 }
 

@@ -111,6 +111,8 @@ func TestDialogues(t *testing.T) {
 		{"role and what follows from it", in("message ask: request {} message yes: response from b {}", "initiates ask by a; ask -> yes by c; yes -> []; terminates yes"), "3:46 PAR2004 unknown role 'c'"},
 		{"body and rule", in("message ask: request { a Int } message yes: response {}", "initiates ask by a; ask -> yes; terminates yes"),
 			"2:26 PAR0002 expected ':', found 'Int'\n2:40 PAR2104 message 'yes' has no reply rule"},
+		{"body that is broken, and names", in("message ask: request { a Int } message yes: response {}", "initiates ask by c; ask -> yes; yes -> [no]; terminates yes"), "2:26 PAR0002 expected ':', found 'Int'\n3:29 PAR2004 unknown role 'c'\n3:52 PAR2002 reply 'no' is not a message of this protocol"},
+		{"message that is broken, and a name", in("message ask: request message yes: response {}", "initiates ask by a; ask -> [yes, no]; yes -> []; terminates yes"), "2:22 PAR0002 expected '{' or '=', found 'message'"},
 		{"body and type", in("message ask: request { a Int, b: Foo } message yes: response {}", "initiates ask by a; ask -> yes; yes -> []; terminates yes"),
 			"2:26 PAR0002 expected ':', found 'Int'\n2:34 PAR1001 unknown type 'Foo'"},
 		{"type that was forgotten", in("message ask: request { a:\n b: Int } message yes: response {}", "initiates ask by a; ask -> yes; yes -> []; terminates yes"), "3:2 PAR0002 expected a type, found 'b'"},

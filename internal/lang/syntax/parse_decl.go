@@ -465,6 +465,7 @@ func (p *parser) messageDecl() (Item, bool) {
 		d.Body, ok = p.record()
 	case isName(p.tok()) && p.peek(1).kind == tokColon && isName(p.peek(2)) && p.peek(3).kind == tokLBrace:
 		p.unexpected("':', '{' or '='", "a message has one name")
+		p.lose()
 		p.next()
 		p.next()
 		p.next()
