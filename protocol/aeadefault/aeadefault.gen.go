@@ -72,3 +72,10 @@ type Error struct {
 type End struct {
 	_ struct{} `parley:"name=end"`
 }
+
+// BytesReply is what may answer Bytes: Bytes, Error, End.
+type BytesReply interface{ isBytesReply(func(Bytes, Error, End)) }
+
+func (Bytes) isBytesReply(func(Bytes, Error, End)) {}
+func (Error) isBytesReply(func(Bytes, Error, End)) {}
+func (End) isBytesReply(func(Bytes, Error, End))   {}

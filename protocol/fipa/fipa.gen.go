@@ -123,3 +123,55 @@ type MatchAccept struct {
 type End struct {
 	_ struct{} `parley:"name=end"`
 }
+
+// CfpReply is what may answer Cfp: Propose, Decline.
+type CfpReply interface{ isCfpReply(func(Propose, Decline)) }
+
+func (Propose) isCfpReply(func(Propose, Decline)) {}
+func (Decline) isCfpReply(func(Propose, Decline)) {}
+
+// ProposeReply is what may answer Propose: Propose, AcceptWInform, Accept, Decline.
+type ProposeReply interface{ isProposeReply(proposeReplyVariants) }
+
+type proposeReplyVariants = func(Propose, AcceptWInform, Accept, Decline)
+
+func (Propose) isProposeReply(proposeReplyVariants)       {}
+func (AcceptWInform) isProposeReply(proposeReplyVariants) {}
+func (Accept) isProposeReply(proposeReplyVariants)        {}
+func (Decline) isProposeReply(proposeReplyVariants)       {}
+
+// AcceptReply is what may answer Accept: MatchAcceptWInform, Decline, MatchAccept.
+type AcceptReply interface {
+	isAcceptReply(func(MatchAcceptWInform, Decline, MatchAccept))
+}
+
+func (MatchAcceptWInform) isAcceptReply(func(MatchAcceptWInform, Decline, MatchAccept)) {}
+func (Decline) isAcceptReply(func(MatchAcceptWInform, Decline, MatchAccept))            {}
+func (MatchAccept) isAcceptReply(func(MatchAcceptWInform, Decline, MatchAccept))        {}
+
+// AcceptWInformReply is what may answer AcceptWInform: MatchAcceptWInform, Decline, MatchAccept.
+type AcceptWInformReply interface {
+	isAcceptWInformReply(func(MatchAcceptWInform, Decline, MatchAccept))
+}
+
+func (MatchAcceptWInform) isAcceptWInformReply(func(MatchAcceptWInform, Decline, MatchAccept)) {}
+func (Decline) isAcceptWInformReply(func(MatchAcceptWInform, Decline, MatchAccept))            {}
+func (MatchAccept) isAcceptWInformReply(func(MatchAcceptWInform, Decline, MatchAccept))        {}
+
+// MatchAcceptReply is what may answer MatchAccept: Inform, End.
+type MatchAcceptReply interface{ isMatchAcceptReply(func(Inform, End)) }
+
+func (Inform) isMatchAcceptReply(func(Inform, End)) {}
+func (End) isMatchAcceptReply(func(Inform, End))    {}
+
+// MatchAcceptWInformReply is what may answer MatchAcceptWInform: Inform, End.
+type MatchAcceptWInformReply interface{ isMatchAcceptWInformReply(func(Inform, End)) }
+
+func (Inform) isMatchAcceptWInformReply(func(Inform, End)) {}
+func (End) isMatchAcceptWInformReply(func(Inform, End))    {}
+
+// InformReply is what may answer Inform: Inform, End.
+type InformReply interface{ isInformReply(func(Inform, End)) }
+
+func (Inform) isInformReply(func(Inform, End)) {}
+func (End) isInformReply(func(Inform, End))    {}

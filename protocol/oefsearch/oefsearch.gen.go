@@ -117,3 +117,23 @@ type OefError struct {
 	_                 struct{}          `parley:"name=oef_error"`
 	OefErrorOperation OefErrorOperation `json:"oef_error_operation"`
 }
+
+// RegisterServiceReply is what may answer RegisterService: Success, OefError.
+type RegisterServiceReply interface{ isRegisterServiceReply(func(Success, OefError)) }
+
+func (Success) isRegisterServiceReply(func(Success, OefError))  {}
+func (OefError) isRegisterServiceReply(func(Success, OefError)) {}
+
+// UnregisterServiceReply is what may answer UnregisterService: Success, OefError.
+type UnregisterServiceReply interface{ isUnregisterServiceReply(func(Success, OefError)) }
+
+func (Success) isUnregisterServiceReply(func(Success, OefError))  {}
+func (OefError) isUnregisterServiceReply(func(Success, OefError)) {}
+
+// SearchServicesReply is what may answer SearchServices: SearchResult, OefError.
+type SearchServicesReply interface {
+	isSearchServicesReply(func(SearchResult, OefError))
+}
+
+func (SearchResult) isSearchServicesReply(func(SearchResult, OefError)) {}
+func (OefError) isSearchServicesReply(func(SearchResult, OefError))     {}

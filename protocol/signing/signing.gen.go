@@ -114,3 +114,19 @@ type Error struct {
 	_         struct{}  `parley:"name=error"`
 	ErrorCode ErrorCode `json:"error_code"`
 }
+
+// SignTransactionReply is what may answer SignTransaction: SignedTransactionMessage, Error.
+type SignTransactionReply interface {
+	isSignTransactionReply(func(SignedTransactionMessage, Error))
+}
+
+func (SignedTransactionMessage) isSignTransactionReply(func(SignedTransactionMessage, Error)) {}
+func (Error) isSignTransactionReply(func(SignedTransactionMessage, Error))                    {}
+
+// SignMessageReply is what may answer SignMessage: SignedMessageMessage, Error.
+type SignMessageReply interface {
+	isSignMessageReply(func(SignedMessageMessage, Error))
+}
+
+func (SignedMessageMessage) isSignMessageReply(func(SignedMessageMessage, Error)) {}
+func (Error) isSignMessageReply(func(SignedMessageMessage, Error))                {}

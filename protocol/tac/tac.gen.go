@@ -131,3 +131,56 @@ type TacError struct {
 	ErrorCode ErrorCode         `json:"error_code"`
 	Info      map[string]string `json:"info,omitempty"`
 }
+
+// RegisterReply is what may answer Register: Unregister, Cancelled, GameData, TacError.
+type RegisterReply interface{ isRegisterReply(registerReplyVariants) }
+
+type registerReplyVariants = func(Unregister, Cancelled, GameData, TacError)
+
+func (Unregister) isRegisterReply(registerReplyVariants) {}
+func (Cancelled) isRegisterReply(registerReplyVariants)  {}
+func (GameData) isRegisterReply(registerReplyVariants)   {}
+func (TacError) isRegisterReply(registerReplyVariants)   {}
+
+// TransactionReply is what may answer Transaction: Transaction, Cancelled, TransactionConfirmation,
+// TacError.
+type TransactionReply interface {
+	isTransactionReply(transactionReplyVariants)
+}
+
+type transactionReplyVariants = func(Transaction, Cancelled, TransactionConfirmation, TacError)
+
+func (Transaction) isTransactionReply(transactionReplyVariants)             {}
+func (Cancelled) isTransactionReply(transactionReplyVariants)               {}
+func (TransactionConfirmation) isTransactionReply(transactionReplyVariants) {}
+func (TacError) isTransactionReply(transactionReplyVariants)                {}
+
+// GameDataReply is what may answer GameData: Transaction, Cancelled, TransactionConfirmation.
+type GameDataReply interface{ isGameDataReply(gameDataReplyVariants) }
+
+type gameDataReplyVariants = func(Transaction, Cancelled, TransactionConfirmation)
+
+func (Transaction) isGameDataReply(gameDataReplyVariants)             {}
+func (Cancelled) isGameDataReply(gameDataReplyVariants)               {}
+func (TransactionConfirmation) isGameDataReply(gameDataReplyVariants) {}
+
+// TransactionConfirmationReply is what may answer TransactionConfirmation: Transaction, Cancelled,
+// TransactionConfirmation.
+type TransactionConfirmationReply interface {
+	isTransactionConfirmationReply(transactionConfirmationReplyVariants)
+}
+
+type transactionConfirmationReplyVariants = func(Transaction, Cancelled, TransactionConfirmation)
+
+func (Transaction) isTransactionConfirmationReply(transactionConfirmationReplyVariants)             {}
+func (Cancelled) isTransactionConfirmationReply(transactionConfirmationReplyVariants)               {}
+func (TransactionConfirmation) isTransactionConfirmationReply(transactionConfirmationReplyVariants) {}
+
+// TacErrorReply is what may answer TacError: Transaction, Cancelled, TransactionConfirmation.
+type TacErrorReply interface{ isTacErrorReply(tacErrorReplyVariants) }
+
+type tacErrorReplyVariants = func(Transaction, Cancelled, TransactionConfirmation)
+
+func (Transaction) isTacErrorReply(tacErrorReplyVariants)             {}
+func (Cancelled) isTacErrorReply(tacErrorReplyVariants)               {}
+func (TransactionConfirmation) isTacErrorReply(tacErrorReplyVariants) {}

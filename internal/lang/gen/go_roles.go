@@ -256,9 +256,10 @@ func (g *goEmitter) replyType(p *Protocol, rule *spec.Rule, replies []*Message) 
 	return g.replyNames[rule]
 }
 
-// replies writes the interfaces of replies.
+// replies writes the interfaces of replies, also of protocols that only another
+// wire can carry.
 func (g *goEmitter) replies(p *Protocol) {
-	if !g.speaks(p) {
+	if slices.ContainsFunc(p.Messages, func(m *Message) bool { return m.Decl == nil }) {
 		return
 	}
 	for i := range p.Spec.Rules {

@@ -1,12 +1,14 @@
 package gen_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/parley-agents/parley/internal/lang/gen"
 	"github.com/parley-agents/parley/internal/lang/gen/everything"
 	"github.com/parley-agents/parley/protocol/chat"
+	"github.com/parley-agents/parley/protocol/fipa"
 	"github.com/parley-agents/parley/protocol/health"
 	"github.com/parley-agents/parley/protocol/llm"
 	"github.com/parley-agents/parley/protocol/messaging"
@@ -56,6 +58,17 @@ func TestGeneratedRulesHaveTheDigestsOfTheirSources(t *testing.T) {
 	}
 	if everything.AskerManifestDigest == everything.AnswererManifestDigest || !strings.Contains(everything.AnswererManifest, everything.AnswererManifestDigest) {
 		t.Error("the manifests of the two roles are not those of their digests")
+	}
+}
+
+// Replies are typed also in protocols that JSON cannot carry.
+func TestRepliesOfTheFrameworkAreTyped(t *testing.T) {
+	for _, m := range fipa.Rules().Messages {
+		typ := map[string]any{"cfp": fipa.Cfp{}, "propose": fipa.Propose{}, "accept": fipa.Accept{}, "accept_w_inform": fipa.AcceptWInform{}, "decline": fipa.Decline{}}[m.Name]
+		_, answers := typ.(fipa.ProposeReply)
+		if want := slices.Contains(fipa.Rules().Rule("propose").Replies, m.Name); answers != want {
+			t.Errorf("%s answers propose: %v, want %v", m.Name, answers, want)
+		}
 	}
 }
 
