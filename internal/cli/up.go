@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
@@ -112,9 +111,7 @@ Flags count before the environment, and that before the file.`,
 		if err := o.override(os.Getenv, listen, model, resolve); err != nil {
 			return misused(cmd, err)
 		}
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		return up(ctx, o, folder, verbose, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		return up(cmd.Context(), o, folder, verbose, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return cmd
 }
