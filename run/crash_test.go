@@ -259,6 +259,7 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 	north, south := twoBanks(t, payments)
 	north.start()
 	south.start()
+	acquaint(north, south)
 	for range kills {
 		time.Sleep(time.Duration(20+random.IntN(180)) * time.Millisecond)
 		victim := north
@@ -269,6 +270,20 @@ func TestU13CrashLosesNothingAndDoublesNothing(t *testing.T) {
 		victim.start()
 	}
 	settle(north, south)
+}
+
+// acquaint waits until each of two running banks has heard from the other. Before
+// that neither knows that the other drops repeats, so a payment whose connection
+// broke would rightly not be sent again.
+func acquaint(banks ...*process) {
+	for _, p := range banks {
+		p.t.Helper()
+		for deadline := time.Now().Add(time.Minute); showLedger(p.t, p.listen).Confirmed == 0; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				p.t.Fatalf("no payment of %s is confirmed", p.name)
+			}
+		}
+	}
 }
 
 // settle waits until two running banks have made and confirmed all payments,
