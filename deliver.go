@@ -27,7 +27,7 @@ type deliverer struct {
 	targets  map[identity.Address]*target
 	receipts map[string][]*Receipt
 	held     map[string]bool // IDs of entries that are not to be sent: they go out on a connection, or have gone
-	settling chan struct{}   // bounds what is being recorded at once
+	settling settlements
 	work     context.Context // ended by stop; nil before start
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -53,14 +53,12 @@ const (
 	firstPause   = time.Second
 	lastPause    = 5 * time.Minute
 	sendTimeout  = 30 * time.Second
-	maxSettling  = 256
 )
 
 func newDeliverer(n *Node) *deliverer {
 	return &deliverer{
-		node: n, slots: make(chan struct{}, n.opts.MaxSending), asks: make(chan struct{}, n.opts.MaxAsking),
+		node: n, settling: settlements{node: n}, slots: make(chan struct{}, n.opts.MaxSending), asks: make(chan struct{}, n.opts.MaxAsking),
 		targets: make(map[identity.Address]*target), receipts: make(map[string][]*Receipt), held: make(map[string]bool),
-		settling: make(chan struct{}, maxSettling),
 	}
 }
 
@@ -73,6 +71,7 @@ func (d *deliverer) start(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.work, d.cancel = context.WithCancel(ctx)
+	d.settling.open()
 	for _, a := range addresses {
 		t := d.target(a)
 		t.spilled, t.queue = true, nil // the store has them all, in order
@@ -91,6 +90,7 @@ func (d *deliverer) stop() {
 	}
 	d.mu.Unlock()
 	d.running.Wait()
+	d.settling.close()
 }
 
 func (d *deliverer) target(address identity.Address) *target {
@@ -187,7 +187,7 @@ func (d *deliverer) send(t *target, e OutboxEntry) {
 	outcome, event, ok := d.attempt(&e)
 	switch {
 	case ok && outcome.State == Delivered:
-		d.settleLater(e, outcome, event)
+		d.settling.add(e, outcome)
 	case ok:
 		d.settle(e, outcome, event)
 	}
@@ -384,19 +384,6 @@ func (d *deliverer) transmitLocally(ctx context.Context, e *OutboxEntry) *Delive
 		return &DeliveryError{Code: code, Text: err.Error()}
 	}
 	return nil
-}
-
-// settleLater records that a message has been taken over. Nobody waits for that:
-// should the process die first, the message is sent again, which a message may be
-// anyway when the process dies before the answer of the peer.
-func (d *deliverer) settleLater(e OutboxEntry, o Outcome, event string) {
-	d.hold(e.ID)
-	d.settling <- struct{}{}
-	d.running.Go(func() {
-		d.settle(e, o, event)
-		d.letGo(&e)
-		<-d.settling
-	})
 }
 
 // settle stores what became of a message and tells those who wait for it.

@@ -122,11 +122,17 @@ func (n *Node) hold(b *Batch) []held {
 // the connection where somebody waits, else the usual way.
 func (n *Node) commitSends(ctx context.Context, batches ...*Batch) error {
 	var held []held
+	var settled []func(bool)
 	for _, b := range batches {
 		held = append(held, n.hold(b)...)
 		n.dropUnreachable(b)
+		settled = append(settled, n.deliverer.settling.take(b))
 	}
-	if err := n.opts.Store.Commit(ctx, batches...); err != nil {
+	err := n.opts.Store.Commit(ctx, batches...)
+	for _, end := range settled {
+		end(err == nil)
+	}
+	if err != nil {
 		for _, h := range held {
 			n.deliverer.letGo(&h.entry)
 			n.waiters.giveBack(h.waiters)
@@ -158,6 +164,6 @@ func (n *Node) release(all []held) {
 		for _, w := range h.waiters {
 			w.reply <- h.entry.Sealed
 		}
-		n.deliverer.settleLater(h.entry, Outcome{ID: h.entry.ID, State: Delivered}, "delivered")
+		n.deliverer.settling.add(h.entry, Outcome{ID: h.entry.ID, State: Delivered})
 	}
 }
