@@ -15,7 +15,8 @@ import (
 
 const (
 	settleWithin = 5 * time.Millisecond
-	maxSettling  = 256 // messages that are not recorded yet
+	maxSettling  = 256              // messages that are not recorded yet
+	maxUnsettled = 16 * maxSettling // the same where the store fails; more are sent again after the next start
 )
 
 // settlements are the messages that peers have taken over and that are not recorded
@@ -27,7 +28,8 @@ type settlements struct {
 	mu      sync.Mutex
 	waiting map[identity.Address][]settlement // by sender
 	count   int
-	timer   *time.Timer // nil if nothing waits
+	timer   *time.Timer   // nil if nothing waits
+	pause   time.Duration // after a failure
 	closed  bool
 }
 
@@ -59,7 +61,7 @@ func (s *settlements) put(agent identity.Address, list ...settlement) {
 	s.waiting[agent] = append(s.waiting[agent], list...)
 	s.count += len(list)
 	if s.timer == nil && !s.closed {
-		s.timer = time.AfterFunc(settleWithin, s.flush)
+		s.timer = time.AfterFunc(settleWithin+s.pause, s.flush)
 	}
 }
 
@@ -108,17 +110,21 @@ func (s *settlements) flush() {
 			continue
 		}
 		err := s.node.opts.Store.Commit(context.Background(), b) // also while stopping
-		if err != nil {
-			s.node.opts.Logger.Error("what was delivered cannot be stored", "error", err)
-		}
-		settled(err == nil || s.isClosed())
+		settled(!s.tryAgain(err))
 	}
 }
 
-func (s *settlements) isClosed() bool {
+// tryAgain says whether what could not be recorded is to be tried again, after a
+// pause.
+func (s *settlements) tryAgain(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed
+	if s.pause = 0; err == nil {
+		return false
+	}
+	s.pause = storePause
+	s.node.opts.Logger.Error("what was delivered cannot be stored", "error", err)
+	return !s.closed && s.count < maxUnsettled
 }
 
 // open lets settlements wait; close records what waits, and everything else at once.
