@@ -174,6 +174,14 @@ func (d *deliverer) refill(t *target) {
 	t.queue = append(older, t.queue...)
 	t.settled = nil
 	t.spilled = t.spilled || len(entries) == maxQueued
+	if err == nil && t.spilled && len(t.queue) == 0 { // all of it has gone and is not recorded yet
+		t.until = time.Now().Add(10 * settleWithin)
+		time.AfterFunc(10*settleWithin, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.pump(t)
+		})
+	}
 	if err != nil && d.work.Err() == nil {
 		d.node.opts.Logger.Error("the outbox cannot be read", "error", err)
 		t.spilled = true

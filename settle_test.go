@@ -1,0 +1,224 @@
+package parley_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-agents/parley"
+	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
+	"github.com/parley-agents/parley/store/memory"
+	"github.com/parley-agents/parley/transport/parleymem"
+)
+
+// watchedStore remembers what is committed for messages that come in, and lets a
+// test stand between the node and the store.
+type watchedStore struct {
+	parley.Store
+	before func(*parley.Batch) error // may be nil
+
+	mu      sync.Mutex
+	commits []parley.Batch
+}
+
+func (s *watchedStore) Commit(ctx context.Context, batches ...*parley.Batch) error {
+	for _, b := range batches {
+		if s.before != nil {
+			if err := s.before(b); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.Store.Commit(ctx, batches...); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range batches {
+		s.commits = append(s.commits, *b)
+	}
+	return nil
+}
+
+// about returns the commits that have something to do with messages.
+func (s *watchedStore) about() (found []parley.Batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.commits {
+		if len(b.Marks)+len(b.Inbox)+len(b.Done)+len(b.Retry)+len(b.Outbox) > 0 {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not come to this: %s", what)
+		}
+	}
+}
+
+func stateOf(t *testing.T, s parley.Store, a *parley.Agent, id string) parley.OutboxState {
+	t.Helper()
+	e, err := s.OutboxEntry(t.Context(), a.Address(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.State
+}
+
+// What was delivered is recorded soon, also if no other commit takes it along, if
+// the store fails for a moment, and when the node stops at once.
+func TestWhatWasDeliveredIsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []string{"soon", "after a failure", "when the node stops"} {
+		w := newWorld(t)
+		var failures atomic.Int32
+		store := &watchedStore{Store: memory.New(), before: func(b *parley.Batch) error {
+			if len(b.Outcomes) > 0 && failures.Add(-1) >= 0 {
+				return fault.Errorf(fault.Unavailable, "", "not now")
+			}
+			return nil
+		}}
+		if c == "after a failure" {
+			failures.Store(2)
+		}
+		bob, alice := answering(t, "bob"), agent(t, "alice")
+		w.start("b", nil, bob)
+		_, stop := w.start("a", &parley.NodeOptions{Store: store}, alice)
+		receipt, err := alice.Send(t.Context(), bob.Address(), Ping{"x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := receipt.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c == "when the node stops" {
+			stop()
+			if state := stateOf(t, store, alice, receipt.ID); state != parley.Delivered {
+				t.Errorf("%s: the state is %d, want delivered", c, state)
+			}
+			continue
+		}
+		eventually(t, c, func() bool { return stateOf(t, store, alice, receipt.ID) == parley.Delivered })
+	}
+}
+
+func TestWhatWasDeliveredGoesWithTheNextCommit(t *testing.T) {
+	t.Parallel()
+	w, store := newWorld(t), &watchedStore{Store: memory.New()}
+	bob, alice := agent(t, "bob"), agent(t, "alice")
+	parley.On(bob, func(context.Context, *parley.Turn, Note) error { return nil })
+	w.start("b", nil, bob)
+	w.start("a", &parley.NodeOptions{Store: store}, alice)
+	const count = 200
+	for range count {
+		receipt, err := alice.Send(t.Context(), bob.Address(), Note{"x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := receipt.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shared := 0
+	for _, b := range store.about() {
+		shared += len(b.Outcomes)
+	}
+	if shared < count/4 { // a slow machine may record many by themselves
+		t.Errorf("%d of %d were recorded with another commit", shared, count)
+	}
+}
+
+// countedReads counts how often the outbox is read.
+type countedReads struct {
+	watchedStore
+	reads atomic.Int32
+}
+
+func (s *countedReads) Outbox(ctx context.Context, a identity.Address, after int64, limit int) ([]parley.OutboxEntry, error) {
+	s.reads.Add(1)
+	return s.Store.Outbox(ctx, a, after, limit)
+}
+
+// A disk that is full while messages go out: none is sent twice, and the outbox is
+// not read without end.
+func TestWhatCannotBeRecordedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var broken atomic.Bool
+	store := &countedReads{watchedStore: watchedStore{Store: memory.New(), before: func(b *parley.Batch) error {
+		if broken.Load() {
+			return fault.Errorf(fault.Unavailable, "", "disk full")
+		}
+		return nil
+	}}}
+	var got atomic.Int32
+	peer := w.rawPeer("raw", func(parley.Frame) error { got.Add(1); return nil })
+	alice := agent(t, "alice")
+	n, err := parley.NewNode(&parley.NodeOptions{Store: store, Resolver: w, Transports: []parley.Transport{w.net.Join("a")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Add(alice); err != nil {
+		t.Fatal(err)
+	}
+	for range 600 {
+		if _, err := alice.Send(t.Context(), peer, Note{"x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	time.Sleep(2 * time.Second)
+	reads, sent := store.reads.Load(), got.Load()
+	broken.Store(false)
+	cancel()
+	<-ended
+	t.Logf("%d reads, %d sent", reads, sent)
+	if reads > 100 || sent > 600 {
+		t.Errorf("the outbox was read %d times in two seconds, and the peer got %d messages of 600", reads, sent)
+	}
+}
+
+func TestARequestThatFailsAtFirst(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trouble parleymem.Fault // of the first passage
+		sent    int32
+		ok      bool
+	}{
+		"refused connections are tried again":        {parleymem.Fault{Refuse: true}, 2, true},
+		"what may have been taken is not sent again": {parleymem.Fault{Lose: true}, 1, false},
+	} {
+		w, store := newWorld(t), memory.New()
+		bob, alice := answering(t, "bob"), agent(t, "alice")
+		w.start("b", nil, bob)
+		w.start("a", &parley.NodeOptions{Store: store}, alice)
+		var sent atomic.Int32
+		w.net.Inject(func(p parleymem.Passage) parleymem.Fault {
+			if p.To == "b" && sent.Add(1) == 1 {
+				return c.trouble
+			}
+			return parleymem.Fault{}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := parley.Ask[Pong](ctx, alice, bob.Address(), Ping{"x"})
+		cancel()
+		if (err == nil) != c.ok || sent.Load() != c.sent {
+			t.Errorf("%s: Ask = %v after %d tries, want %d", name, err, sent.Load(), c.sent)
+		}
+		dead, _ := store.Dead(t.Context(), 0, 10)
+		if (len(dead) == 0) != c.ok {
+			t.Errorf("%s: %d dead letters", name, len(dead))
+		}
+	}
+}
