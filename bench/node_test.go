@@ -72,9 +72,13 @@ func ponger() *parley.Agent {
 }
 
 func pongProcess() {
+	resolve := map[identity.Address]string{}
+	if peer := os.Getenv("PARLEY_BENCH_PEER"); peer != "" {
+		resolve[benchKey("alice").Address()] = peer
+	}
 	check(run.Run(context.Background(), &run.Options{
 		Data: os.Getenv("PARLEY_BENCH_DATA"), Listen: os.Getenv("PARLEY_BENCH_LISTEN"),
-		Resolve: map[identity.Address]string{benchKey("alice").Address(): os.Getenv("PARLEY_BENCH_PEER")},
+		Resolve: resolve,
 		Started: func(string) { fmt.Println("started") },
 	}, ponger()))
 }
