@@ -113,9 +113,19 @@ func (t *Turn) ask(ctx context.Context, to identity.Address, msg any, replies []
 				return Message{}, receipt.outcome.Reason
 			}
 		case <-ctx.Done():
-			return Message{}, &fault.Error{Code: fault.Unavailable, Text: "no reply in time", Err: ctx.Err()}
+			return Message{}, n.noReply(ctx, &e.OutboxEntry)
 		}
 	}
+}
+
+// noReply says that time is up, and what was in the way of the request.
+func (n *Node) noReply(ctx context.Context, e *OutboxEntry) error {
+	text := "no reply in time"
+	stored, err := n.opts.Store.OutboxEntry(context.WithoutCancel(ctx), e.Message.From, e.ID)
+	if err == nil && stored.Reason != nil {
+		text += ": the last try: " + stored.Reason.Error()
+	}
+	return &fault.Error{Code: fault.Unavailable, Text: text, Err: ctx.Err()}
 }
 
 // addAsk adds a request that expires when the asking ends and that is sent on a

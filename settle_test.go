@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -220,5 +221,23 @@ func TestARequestThatFailsAtFirst(t *testing.T) {
 		if (len(dead) == 0) != c.ok {
 			t.Errorf("%s: %d dead letters", name, len(dead))
 		}
+	}
+}
+
+// Who gets no reply in time hears what was in the way.
+func TestARequestThatNeverArrivesSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	bob, alice := answering(t, "bob"), agent(t, "alice")
+	w.start("b", nil, bob)
+	w.start("a", nil, alice)
+	w.net.Inject(func(parleymem.Passage) parleymem.Fault { return parleymem.Fault{Refuse: true} })
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+
+	_, err := parley.Ask[Pong](ctx, alice, bob.Address(), Ping{"x"})
+
+	if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "no reply in time") || !strings.Contains(err.Error(), "nobody serves there") {
+		t.Errorf("Ask = %v", err)
 	}
 }
