@@ -191,11 +191,13 @@ func (g *guess) number(s map[string]any, whole bool) any {
 
 func (g *guess) text(s map[string]any) any {
 	least, most := int(min(1e5, number(s["minLength"], 0))), int(min(1e5, number(s["maxLength"], 1e5)))
-	g.left -= least / 100
 	if pattern, ok := s["pattern"].(string); ok {
 		text := g.match(pattern, least)
-		return text + strings.Repeat("x", max(0, least-len(text)))
+		missing := max(0, least-len(text))
+		g.left -= missing / 100
+		return text + strings.Repeat("x", missing)
 	}
+	g.left -= least / 100
 	uuid, format := "00000000-0000-4000-8000-000000000000", fmt.Sprint(s["format"])
 	text := map[string]string{
 		"date-time": g.now.Format(time.RFC3339), "date": g.now.Format(time.DateOnly), "time": g.now.Format("15:04:05Z"), "uuid": uuid, "uuid4": uuid,
@@ -209,26 +211,33 @@ func (g *guess) text(s map[string]any) any {
 }
 
 // match walks through the program of a pattern; more than least letters are chance.
-func (g *guess) match(pattern string, least int) (text string) {
+func (g *guess) match(pattern string, least int) string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return ""
 	}
 	program, _ := syntax.Compile(re.Simplify()) // has no errors
-	for at, steps := program.Start, 0; steps < 1e5 && program.Inst[at].Op != syntax.InstMatch; steps++ {
+	var text strings.Builder
+	for at, steps := program.Start, len(program.Inst); g.left > 0; steps++ {
+		if steps >= 100 {
+			g.left, steps = g.left-steps/100, 0
+		}
 		i := program.Inst[at]
+		if i.Op == syntax.InstMatch || i.Op == syntax.InstFail {
+			break
+		}
 		at = int(i.Out)
 		switch n := len(i.Rune); {
-		case i.Op == syntax.InstAlt && len(text) >= least && g.pick(2) == 0:
+		case i.Op == syntax.InstAlt && text.Len() >= least && g.pick(2) == 0:
 			at = int(i.Arg)
 		case n > 0:
 			from := g.pick((n+1)/2) * 2
-			text += string(i.Rune[from] + rune(g.pick(int(i.Rune[min(from+1, n-1)]-i.Rune[from])+1)))
+			text.WriteRune(i.Rune[from] + rune(g.pick(int(i.Rune[min(from+1, n-1)]-i.Rune[from])+1)))
 		case i.Op == syntax.InstRuneAny || i.Op == syntax.InstRuneAnyNotNL:
-			text += "x"
+			text.WriteByte('x')
 		}
 	}
-	return text
+	return text.String()
 }
 
 func number(v any, otherwise float64) float64 {

@@ -139,6 +139,9 @@ func TestWhatNoExampleFits(t *testing.T) {
 		{`{"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": true, "minItems": 3}`, "minItems"},
 		{`{"$ref": "#/$defs/N", "$defs": {"N": {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]}}}`, "without end"},
 		{`{"type": "array", "minItems": 5000, "items": {"type": "string", "minLength": 100000}}`, "too large"},
+		{`{"type": "array", "minItems": 5000, "items": {"type": "string", "pattern": "a", "minLength": 100000}}`, "too large"},
+		{`{"type": "string", "pattern": "^(a{0,1000}b{0,1000})*c$", "minLength": 50000}`, "too large"},
+		{`{"type": "string", "pattern": "^(a|b)*$", "minLength": 20000, "maxLength": 10}`, "maxLength"},
 	} {
 		began := time.Now()
 		_, err := offlineModel().Complete(t.Context(), "", "x", &llm.Options{Schema: json.RawMessage(tc.schema)})
