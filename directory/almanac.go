@@ -6,6 +6,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,7 +56,7 @@ type Almanac struct {
 	mux      *http.ServeMux
 
 	writing sync.Mutex // what is stored is compared with what comes
-	room    map[string]int
+	stored  map[string]int // how many, by kind; nil before the first sweep
 	swept   time.Time
 }
 
@@ -183,22 +184,18 @@ func (a *Almanac) keep(ctx context.Context, attestations ...json.RawMessage) err
 		}
 		all = append(all, reg)
 	}
+	slices.SortStableFunc(all, func(a, b *uagents.Registration) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	var entries []entry
+	entries := make(map[string]any)
 	for _, reg := range all {
 		e, err := a.renewed(ctx, reg)
 		if err != nil {
 			return err
 		}
-		entries = append(entries, e)
+		entries[string(e.Address)] = e
 	}
-	for _, e := range entries {
-		if err := a.put(ctx, shelfOfAgents, string(e.Address), e); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.put(ctx, shelfOfAgents, entries)
 }
 
 // renewed is the entry that a registration makes of the one that is there. What
@@ -233,46 +230,50 @@ const (
 	shelfOfManifests = "manifest/"
 )
 
-// put writes an entry if there is room for it. The caller holds the lock.
-func (a *Almanac) put(ctx context.Context, under, name string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
+// put writes entries, by their names, if there is room for all of them. The caller
+// holds the lock.
+func (a *Almanac) put(ctx context.Context, under string, entries map[string]any) error {
 	most, size := maxAgents, maxEntry
 	if under == shelfOfManifests {
 		most, size = maxManifests, maxManifest
 	}
-	if len(text) > size {
-		return fault.Errorf(fault.TooLarge, "", "%d bytes, at most %d are stored", len(text), size)
-	}
-	_, known, err := a.store.Get(ctx, shelf, under+name)
-	if err != nil {
+	if err := a.sweep(ctx); err != nil {
 		return err
 	}
-	if !known {
-		if err := a.sweep(ctx); err != nil {
+	b, added := &parley.Batch{Agent: shelf}, 0
+	for name, value := range entries {
+		text, err := json.Marshal(value)
+		if err != nil {
 			return err
 		}
-		if a.room[under] >= most {
-			return fault.Errorf(fault.Unavailable, "", "the almanac is full: it has %d entries of this kind", most)
+		if len(text) > size {
+			return fault.Errorf(fault.TooLarge, "", "%d bytes, at most %d are stored", len(text), size)
 		}
+		_, known, err := a.store.Get(ctx, shelf, under+name)
+		if err != nil {
+			return err
+		}
+		if !known {
+			added++
+		}
+		b.Set = append(b.Set, parley.KeyValue{Key: under + name, Value: text})
 	}
-	if err := a.write(ctx, under+name, text); err != nil {
+	if added > 0 && a.stored[under]+added > most {
+		return fault.Errorf(fault.Unavailable, "", "the almanac is full: it has room for %d entries of this kind", most)
+	}
+	if err := a.store.Commit(ctx, b); err != nil {
 		return err
 	}
-	if !known {
-		a.room[under]++
-	}
+	a.stored[under] += added
 	return nil
 }
 
 // sweep takes out what has expired, now and then, and counts what stays.
 func (a *Almanac) sweep(ctx context.Context) error {
-	if a.room != nil && time.Since(a.swept) < sweepEvery {
+	if a.stored != nil && time.Since(a.swept) < sweepEvery {
 		return nil
 	}
-	room := make(map[string]int)
+	stored := make(map[string]int)
 	for _, under := range []string{shelfOfAgents, shelfOfManifests} {
 		for after := ""; ; {
 			keys, err := a.store.Keys(ctx, shelf, under, after, 256)
@@ -291,7 +292,7 @@ func (a *Almanac) sweep(ctx context.Context) error {
 						continue
 					}
 				}
-				room[under]++
+				stored[under]++
 			}
 			if len(gone.Delete) > 0 {
 				if err := a.store.Commit(ctx, gone); err != nil {
@@ -300,12 +301,8 @@ func (a *Almanac) sweep(ctx context.Context) error {
 			}
 		}
 	}
-	a.room, a.swept = room, time.Now()
+	a.stored, a.swept = stored, time.Now()
 	return nil
-}
-
-func (a *Almanac) write(ctx context.Context, key string, text []byte) error {
-	return a.store.Commit(ctx, &parley.Batch{Agent: shelf, Set: []parley.KeyValue{{Key: key, Value: text}}})
 }
 
 // find returns a stored registration that has not expired.
@@ -353,7 +350,7 @@ func (a *Almanac) updateStatus(r *http.Request, body []byte) (any, error) {
 	}
 	e.StatusSigned = update.Timestamp
 	e.Status = map[bool]string{true: "active", false: "inactive"}[update.Active]
-	return struct{}{}, a.put(r.Context(), shelfOfAgents, string(address), e)
+	return struct{}{}, a.put(r.Context(), shelfOfAgents, map[string]any{string(address): e})
 }
 
 func (a *Almanac) show(r *http.Request, _ []byte) (any, error) {
@@ -401,7 +398,7 @@ func (a *Almanac) Publish(ctx context.Context, manifest []byte) error {
 	}
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	return a.put(ctx, shelfOfManifests, digests.Protocol, json.RawMessage(manifest))
+	return a.put(ctx, shelfOfManifests, map[string]any{digests.Protocol: json.RawMessage(manifest)})
 }
 
 // Find returns the addresses of agents that speak a protocol; see

@@ -1,6 +1,7 @@
 package directory_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -64,6 +65,30 @@ func TestU19WhatWasSignedEarlierDoesNotCount(t *testing.T) {
 	}
 	if _, text := post(t, url+"/search", []byte(`{"text": "`+strings.Repeat("ab", 32)+`"}`)); !strings.Contains(text, string(alice.Address())) {
 		t.Errorf("the recorded stop was believed: %s", text)
+	}
+}
+
+// Of a batch all is registered or nothing, and of one agent in it the last word counts.
+func TestABatchIsRegisteredAsAWhole(t *testing.T) {
+	url, a := open(t)
+	now := time.Now()
+	batch := func(all ...[]byte) []byte {
+		return []byte(`{"attestations":[` + string(bytes.Join(all, []byte(","))) + `]}`)
+	}
+	alice, bob := key(t, "alice"), key(t, "bob")
+	long := registration(t, bob, "http://"+strings.Repeat("b", 100_000)+"/submit", now)
+	if status, text := post(t, url+"/agents/batch", batch(registration(t, alice, "http://a/submit", now.Add(-time.Minute)), long)); status != 413 {
+		t.Errorf("one that is too large: %d %s", status, text)
+	}
+	if _, err := a.Resolve(t.Context(), alice.Address()); err == nil {
+		t.Error("half of a batch was registered")
+	}
+	moved := batch(registration(t, alice, "http://new/submit", now), registration(t, alice, "http://old/submit", now.Add(-time.Minute)))
+	if status, text := post(t, url+"/agents/batch", moved); status != 200 {
+		t.Errorf("one agent twice: %d %s", status, text)
+	}
+	if endpoints, err := a.Resolve(t.Context(), alice.Address()); err != nil || len(endpoints) != 1 || endpoints[0].URL != "http://new/submit" {
+		t.Errorf("Resolve = %v, %v, want what was signed last", endpoints, err)
 	}
 }
 
