@@ -55,7 +55,7 @@ type Almanac struct {
 	log      *slog.Logger
 	mux      *http.ServeMux
 
-	writing sync.Mutex // what is stored is compared with what comes
+	writing sync.Mutex     // what is stored is compared with what comes
 	stored  map[string]int // how many, by kind; nil before the first sweep
 	swept   time.Time
 }
