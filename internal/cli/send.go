@@ -37,6 +37,9 @@ func (f *messageFlags) add(cmd *cobra.Command) {
 }
 
 func (f *messageFlags) request(cmd *cobra.Command, node *nodeClient, args []string) (*run.Request, error) {
+	if args[0] == "" { // such as a variable that is not set; anybody would do for a chat only
+		return nil, misused(cmd, fault.Errorf(fault.Malformed, "", "expected an address, a name or a URL, found nothing"))
+	}
 	agents, err := node.agents(cmd.Context())
 	if err != nil {
 		return nil, err
