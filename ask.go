@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -118,14 +119,15 @@ func (t *Turn) ask(ctx context.Context, to identity.Address, msg any, replies []
 	}
 }
 
-// noReply says that time is up, and what was in the way of the request.
+// noReply says that time is up, and what was in the way of the request. That is not in
+// the text of the fault, which handlers hand on to strangers.
 func (n *Node) noReply(ctx context.Context, e *OutboxEntry) error {
-	text := "no reply in time"
+	late := &fault.Error{Code: fault.Unavailable, Text: "no reply in time", Err: ctx.Err()}
 	stored, err := n.opts.Store.OutboxEntry(context.WithoutCancel(ctx), e.Message.From, e.ID)
-	if err == nil && stored.Reason != nil {
-		text += ": the last try: " + stored.Reason.Error()
+	if err != nil || stored.Reason == nil {
+		return late
 	}
-	return &fault.Error{Code: fault.Unavailable, Text: text, Err: ctx.Err()}
+	return fmt.Errorf("%w: the last try: %w", late, stored.Reason)
 }
 
 // addAsk adds a request that expires when the asking ends and that is sent on a

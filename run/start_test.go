@@ -143,7 +143,7 @@ func TestANodeThatCannotStartSaysWhy(t *testing.T) {
 		if c.opts.Listen == "" {
 			c.opts.Listen = "127.0.0.1:0"
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		err := run.Run(ctx, &c.opts, parley.NewAgent("a", nil))
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
