@@ -47,14 +47,14 @@ func TestFollowersDoNotHoldUpTheEnd(t *testing.T) {
 	select {
 	case status := <-following:
 		t.Fatalf("the follower got %d and does not wait", status)
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(2 * time.Second):
 	}
 	began := time.Now()
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 6*time.Second {
+	if took := time.Since(began); took > 9*time.Second {
 		t.Errorf("the node took %s to stop", took)
 	}
 	if status := <-following; status != http.StatusOK {

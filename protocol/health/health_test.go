@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/identity"
@@ -54,37 +55,41 @@ func TestAnAgentIsHealthyWhenAllChecksSucceed(t *testing.T) {
 // A check that takes all its time leaves enough for the answer, which the rules want
 // within five seconds.
 func TestASlowCheckIsAnsweredInTime(t *testing.T) {
-	agent, monitor := parley.NewAgent("patient", nil), parley.NewAgent("doctor", nil)
-	agent.Include(health.NewProtocol(func(ctx context.Context, _ *parley.Turn) error { <-ctx.Done(); return ctx.Err() }), &parley.Include{Role: health.Agent})
-	host(t, agent, monitor)
-	got, err := parley.Ask[health.AgentHealth](t.Context(), monitor, agent.Address(), health.HealthCheck{})
-	if err != nil || got.Status != health.Unhealthy {
-		t.Errorf("answer %v (%v), want unhealthy", got, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		agent, monitor := parley.NewAgent("patient", nil), parley.NewAgent("doctor", nil)
+		agent.Include(health.NewProtocol(func(ctx context.Context, _ *parley.Turn) error { <-ctx.Done(); return ctx.Err() }), &parley.Include{Role: health.Agent})
+		host(t, agent, monitor)
+		got, err := parley.Ask[health.AgentHealth](t.Context(), monitor, agent.Address(), health.HealthCheck{})
+		if err != nil || got.Status != health.Unhealthy {
+			t.Errorf("answer %v (%v), want unhealthy", got, err)
+		}
+	})
 }
 
 // A check that ignores its context makes the agent unhealthy, and its monitor wait no
 // longer than for others. However many ask, only so many runs of it hang.
 func TestAHangingCheckIsNotWaitedFor(t *testing.T) {
-	release := make(chan struct{})
-	var runs atomic.Int32
-	agent, monitor := parley.NewAgent("patient", nil), parley.NewAgent("doctor", nil)
-	agent.Include(health.NewProtocol(func(context.Context, *parley.Turn) error { runs.Add(1); <-release; return nil }), &parley.Include{Role: health.Agent})
-	host(t, agent, monitor)
-	defer close(release)
-	var all sync.WaitGroup
-	for range 40 {
-		all.Go(func() {
-			got, err := parley.Ask[health.AgentHealth](t.Context(), monitor, agent.Address(), health.HealthCheck{})
-			if err != nil || got.Status != health.Unhealthy {
-				t.Errorf("answer %v (%v), want unhealthy", got, err)
-			}
-		})
-	}
-	all.Wait()
-	if n := runs.Load(); n > 16 {
-		t.Errorf("%d runs of the check hang, at most 16 may", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var runs atomic.Int32
+		agent, monitor := parley.NewAgent("patient", nil), parley.NewAgent("doctor", nil)
+		agent.Include(health.NewProtocol(func(context.Context, *parley.Turn) error { runs.Add(1); <-release; return nil }), &parley.Include{Role: health.Agent})
+		host(t, agent, monitor)
+		defer close(release)
+		var all sync.WaitGroup
+		for range 40 {
+			all.Go(func() {
+				got, err := parley.Ask[health.AgentHealth](t.Context(), monitor, agent.Address(), health.HealthCheck{})
+				if err != nil || got.Status != health.Unhealthy {
+					t.Errorf("answer %v (%v), want unhealthy", got, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := runs.Load(); n > 16 {
+			t.Errorf("%d runs of the check hang, at most 16 may", n)
+		}
+	})
 }
 
 func host(t *testing.T, agents ...*parley.Agent) {
