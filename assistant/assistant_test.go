@@ -178,7 +178,19 @@ func (p *proxy) set(f http.HandlerFunc) {
 // model is an impatient one, so that the tests need not wait.
 func (p *proxy) model(t *testing.T, maxTokens int) *llm.Model {
 	t.Helper()
-	model, err := llm.New(&llm.Config{BaseURL: p.url, Model: "tiny", MaxTokens: maxTokens, Retries: 1, Backoff: time.Millisecond})
+	return newModel(t, &llm.Config{BaseURL: p.url, Model: "tiny", MaxTokens: maxTokens, Retries: 1, Backoff: time.Millisecond})
+}
+
+// usual is one as people have it. Where many come at once the server refuses some
+// connections, and they are to come again.
+func (p *proxy) usual(t *testing.T, maxTokens int) *llm.Model {
+	t.Helper()
+	return newModel(t, &llm.Config{BaseURL: p.url, Model: "tiny", MaxTokens: maxTokens})
+}
+
+func newModel(t *testing.T, c *llm.Config) *llm.Model {
+	t.Helper()
+	model, err := llm.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,10 +307,7 @@ func TestFaultsOfTheServerAreTold(t *testing.T) {
 			if c.name == "slow" {
 				patience = 4 * time.Second
 			}
-			model, err := llm.New(&llm.Config{BaseURL: p.url, Model: "tiny", MaxTokens: 40, Retries: 1, Backoff: time.Millisecond, Timeout: patience})
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := newModel(t, &llm.Config{BaseURL: p.url, Model: "tiny", MaxTokens: 40, Retries: 1, Backoff: time.Millisecond, Timeout: patience})
 			ada, bob := newFriend(t, "ada"), newFriend(t, "bob")
 			ai := meet(t, &assistant.Options{Model: model}, ada, bob)
 			p.set(c.fault)
@@ -350,10 +359,7 @@ func TestAnAnswerThatNoMessageHolds(t *testing.T) {
 		fmt.Fprintf(w, `{"choices":[{"message":{"content":%q},"finish_reason":"stop"}]}`, `{"a": "`+long+`"}`)
 	}))
 	defer server.Close()
-	model, err := llm.New(&llm.Config{BaseURL: server.URL, Model: "tiny"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := newModel(t, &llm.Config{BaseURL: server.URL, Model: "tiny"})
 	ada := newFriend(t, "ada")
 	ai := meet(t, &assistant.Options{Model: model}, ada)
 	if answer := ada.say(t, ai, uuid.NewString(), "hello"); !strings.HasPrefix(answer, "An error occurred: a payload of 3") {
@@ -418,10 +424,7 @@ func lost(t *testing.T) *llm.Model {
 	t.Helper()
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	model, err := llm.New(&llm.Config{BaseURL: gone.URL, Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := newModel(t, &llm.Config{BaseURL: gone.URL, Retries: -1})
 	return model
 }
 

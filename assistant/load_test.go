@@ -29,7 +29,7 @@ func TestManyChatsWithASlowModel(t *testing.T) {
 		p.pass.ServeHTTP(w, r)
 	})
 	friends := newFriends(t, count(50, 200))
-	ai := meet(t, &assistant.Options{Model: p.model(t, 8)}, friends...)
+	ai := meet(t, &assistant.Options{Model: p.usual(t, 8)}, friends...)
 
 	began := time.Now()
 	var all sync.WaitGroup
@@ -55,7 +55,7 @@ func TestTheLimitIsExactUnderLoad(t *testing.T) {
 	friends := newFriends(t, senders)
 	opts := &assistant.Options{}
 	if os.Getenv("PARLEY_LONG") != "" { // the limit is the same whoever answers
-		opts.Model = newProxy(t).model(t, 2)
+		opts.Model = newProxy(t).usual(t, 2)
 	}
 	ai := meet(t, opts, friends...)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
