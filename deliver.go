@@ -192,6 +192,7 @@ func (d *deliverer) refill(t *target) {
 
 // send tries one message and records what became of it.
 func (d *deliverer) send(t *target, e OutboxEntry) {
+	d.settling.room(d.work)
 	outcome, event, ok := d.attempt(&e)
 	switch {
 	case ok && outcome.State == Delivered:

@@ -42,7 +42,7 @@ func TestACallerWithTheKeyOfALocalAgentIsAnswered(t *testing.T) {
 	w := newWorld(t)
 	bob := answering(t, "bob")
 	w.start("b", nil, bob)
-	soon := func(d *uagents.Draft) { d.Expires = uint64(time.Now().Add(3*time.Second).Unix()) }
+	soon := func(d *uagents.Draft) { d.Expires = uint64(time.Now().Add(3 * time.Second).Unix()) }
 	frame, err := w.post("b", sealed(t, key(t, "bob"), bob.Address(), digestOf[Ping](t), `{"text": "me?"}`, soon), true)
 	if err != nil {
 		t.Fatal(err)

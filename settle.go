@@ -16,7 +16,7 @@ import (
 const (
 	settleWithin = 5 * time.Millisecond
 	maxSettling  = 256              // messages that are not recorded yet
-	maxUnsettled = 16 * maxSettling // the same where the store fails; more are sent again after the next start
+	maxUnsettled = 16 * maxSettling // the same where the store fails; then no more are sent
 )
 
 // settlements are the messages that peers have taken over and that are not recorded
@@ -27,9 +27,9 @@ type settlements struct {
 
 	mu      sync.Mutex
 	waiting map[identity.Address][]settlement // by sender
-	count   int
-	timer   *time.Timer   // nil if nothing waits
-	pause   time.Duration // after a failure
+	count   int                               // also of those that are being recorded
+	timer   *time.Timer                       // nil if nothing waits
+	pause   time.Duration                     // after a failure
 	closed  bool
 }
 
@@ -45,12 +45,30 @@ func (s *settlements) add(e OutboxEntry, o Outcome) {
 	d.hold(e.ID)
 	s.mu.Lock()
 	s.put(e.Message.From, settlement{e, o, record(e.Message.From, "delivered", e.ID, e.Message, "")})
-	now := s.count >= maxSettling || s.closed
+	s.count++
+	now := s.count >= maxSettling && s.pause == 0 || s.closed
 	s.mu.Unlock()
 	d.notify(e.ID, o)
 	if now {
 		s.flush()
 	}
+}
+
+// room waits until more may be sent: all that cannot be recorded is held in memory.
+func (s *settlements) room(ctx context.Context) {
+	for s.isFull() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(storePause):
+		}
+	}
+}
+
+func (s *settlements) isFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count >= maxUnsettled
 }
 
 // put queues settlements of an agent. The caller holds the lock.
@@ -59,7 +77,6 @@ func (s *settlements) put(agent identity.Address, list ...settlement) {
 		s.waiting = make(map[identity.Address][]settlement)
 	}
 	s.waiting[agent] = append(s.waiting[agent], list...)
-	s.count += len(list)
 	if s.timer == nil && !s.closed {
 		s.timer = time.AfterFunc(settleWithin+s.pause, s.flush)
 	}
@@ -71,19 +88,23 @@ func (s *settlements) take(b *Batch) (settled func(committed bool)) {
 	s.mu.Lock()
 	list := s.waiting[b.Agent]
 	delete(s.waiting, b.Agent)
-	s.count -= len(list)
 	s.mu.Unlock()
 	for i := range list {
 		b.Outcomes = append(b.Outcomes, list[i].outcome)
 		b.Log = append(b.Log, list[i].line)
 	}
 	return func(committed bool) {
-		if !committed && len(list) > 0 {
-			s.mu.Lock()
-			s.put(b.Agent, list...)
-			s.mu.Unlock()
+		if len(list) == 0 {
 			return
 		}
+		s.mu.Lock()
+		if committed {
+			s.count -= len(list)
+		} else {
+			s.put(b.Agent, list...)
+			list = nil
+		}
+		s.mu.Unlock()
 		for i := range list {
 			s.node.deliverer.letGo(&list[i].entry)
 		}
@@ -124,7 +145,7 @@ func (s *settlements) tryAgain(err error) bool {
 	}
 	s.pause = storePause
 	s.node.opts.Logger.Error("what was delivered cannot be stored", "error", err)
-	return !s.closed && s.count < maxUnsettled
+	return !s.closed
 }
 
 // open lets settlements wait; close records what waits, and everything else at once.

@@ -2,6 +2,8 @@ package parley_test
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,6 +189,54 @@ func TestWhatCannotBeRecordedIsNotSentAgain(t *testing.T) {
 	t.Logf("%d reads, %d sent", reads, sent)
 	if reads > 100 || sent > 600 {
 		t.Errorf("the outbox was read %d times in two seconds, and the peer got %d messages of 600", reads, sent)
+	}
+}
+
+// However many peers there are, only so much is sent that cannot be recorded; the rest
+// goes out when the disk has room again, and nothing twice.
+func TestWhatCannotBeRecordedIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var broken atomic.Bool
+	store := &watchedStore{Store: memory.New(), before: func(*parley.Batch) error {
+		if broken.Load() {
+			return fault.Errorf(fault.Unavailable, "", "disk full")
+		}
+		return nil
+	}}
+	const peers, each, bound = 24, 250, 4096 + 24*8 // what is on its way goes on
+	var got atomic.Int32
+	alice := agent(t, "alice")
+	n, err := parley.NewNode(&parley.NodeOptions{Store: store, Resolver: w, Transports: []parley.Transport{w.net.Join("a")}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Add(alice); err != nil {
+		t.Fatal(err)
+	}
+	for i := range peers {
+		peer := w.rawPeer(fmt.Sprint("raw-", i), func(parley.Frame) error { got.Add(1); return nil })
+		for range each {
+			if _, err := alice.Send(t.Context(), peer, Note{"x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	broken.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	eventually(t, "no more are sent", func() bool { return got.Load() >= 4096 })
+	time.Sleep(time.Second)
+	if sent := got.Load(); sent > bound {
+		t.Errorf("%d of %d messages were sent while nothing could be recorded, want at most %d", sent, peers*each, bound)
+	}
+	broken.Store(false)
+	eventually(t, "all are sent", func() bool { return got.Load() >= peers*each })
+	time.Sleep(100 * time.Millisecond)
+	if sent := got.Load(); sent != peers*each {
+		t.Errorf("%d messages were sent, want %d", sent, peers*each)
 	}
 }
 
