@@ -212,7 +212,7 @@ func TestAStreamThatIsWholeButNotClosed(t *testing.T) {
 					_ = http.NewResponseController(w).Flush()
 				}
 				end(r)
-			}, func(c *llm.Config) { c.Timeout = time.Second })
+			}, func(c *llm.Config) { c.Timeout = 3 * time.Second })
 			got := ""
 			answer, err := model.Complete(t.Context(), "", "hi", &llm.Options{Stream: func(p string) error { got += p; return nil }})
 			if err != nil || answer != "grüß" || got != answer {
