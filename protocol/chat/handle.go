@@ -199,8 +199,9 @@ type heard struct {
 func (s *Session) hear(m ChatMessage, h *heard) {
 	now := time.Now().UTC()
 	if s.Hearing != nil && now.Sub(s.Hearing.Last) > maxSilence {
-		s.heardOut(h)
-		h.Text += "\n"
+		if s.heardOut(h); h.Text != "" {
+			h.Text += "\n"
+		}
 	}
 	for _, content := range m.Content {
 		switch content := content.(type) {

@@ -291,6 +291,12 @@ func TestAStreamThatFellSilentIsOver(t *testing.T) {
 		if got := within(t, "the answer", alice.heard).Text(); got != "I was about to\nHello again" {
 			t.Errorf("answer %q, want all that was said", got)
 		}
+		alice.say(t, session, bob, chat.StartStreamContent{StreamID: uuid.New()})
+		time.Sleep(time.Hour)
+		alice.say(t, session, bob, text("And again"))
+		if got := within(t, "the answer", alice.heard).Text(); got != "And again" {
+			t.Errorf("answer %q, want what was said after a stream of nothing", got)
+		}
 		stop()
 	})
 }
