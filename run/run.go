@@ -74,14 +74,19 @@ func Main(agents ...*parley.Agent) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ended := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the process at once
-		time.AfterFunc(patience, func() {
+		select {
+		case <-ended:
+		case <-time.After(patience):
 			fmt.Fprintln(os.Stderr, "some handlers do not end although their context has: what they were given is stored, and is handled again at the next start")
 			os.Exit(1)
-		})
+		}
 	})
-	if err := Run(ctx, opts, agents...); err != nil {
+	err = Run(ctx, opts, agents...)
+	close(ended)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
