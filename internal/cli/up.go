@@ -236,7 +236,10 @@ func up(ctx context.Context, o *upOptions, data string, verbose bool, stdout, st
 		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
 	}
 	if node, err := runningNode(data); err == nil {
-		if _, err := node.agents(ctx); err == nil {
+		timed, cancel := context.WithTimeout(ctx, askTimeout) // another program may have its port by now
+		_, err := node.agents(timed)
+		cancel()
+		if err == nil {
 			return fault.Errorf(fault.Conflict, "data", "a node is running in %s already, at %s: talk with it (parley chat), or name another folder with --data", data, node.url())
 		}
 	}
