@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (begun []*talk.Conversation, unsaid []s
 	go func() {
 		defer close(followed)
 		o.Speaker.Attend(ctx, o.After, func(r parley.LogRecord) { program.Send(r) },
-			func(err error) { program.Send(lost{err}) }, func() { program.Send(found{}) })
+			func(error) { program.Send(lost{}) }, func() { program.Send(found{}) })
 	}()
 	stop := context.AfterFunc(ctx, program.Quit) // a signal, or the end below
 	_, err = program.Run()
@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (begun []*talk.Conversation, unsaid []s
 
 // lost says that the node is gone, and found that it is back.
 type (
-	lost  struct{ err error }
+	lost  struct{}
 	found struct{}
 )
 
