@@ -84,6 +84,13 @@ func (a *Agent) stepOf(schema, dialogueID, id string, value any, own bool) (s st
 		s.move, s.report = r.move(own), r.report
 	}
 	s.move.ID, s.move.At = id, time.Now()
+	if raw, ok := value.(Raw); ok { // as commands send it: the model of a handler knows what it is called
+		if h := a.handlers.find(schema); h != nil {
+			if known, err := h.read(raw.Payload, a.opts.Lax); err == nil {
+				value = known
+			}
+		}
+	}
 	if named, ok := value.(Identified); ok {
 		s.move.ID = named.MessageID()
 	}

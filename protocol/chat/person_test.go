@@ -2,12 +2,14 @@ package chat_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/protocol/chat"
+	"github.com/parley-agents/parley/spec"
 	"github.com/parley-agents/parley/store/memory"
 )
 
@@ -63,5 +65,59 @@ func TestThePersonAcknowledgesAndTheLogKeeps(t *testing.T) {
 	}
 	if keys, err := store.Keys(t.Context(), person.Address(), "", "", 10); err != nil || len(keys) != 0 {
 		t.Errorf("the person's agent keeps %v (%v)", keys, err)
+	}
+}
+
+// What a person says by a command reaches the node as JSON; its acknowledgement
+// counts all the same, and nothing is reported as lost later.
+func TestWhatWasSaidByACommandIsAcknowledged(t *testing.T) {
+	store := memory.New()
+	person, ai := chat.NewPerson("you"), newAgent(t, "ai")
+	person.SetKey(newAgent(t, "you").Key())
+	chat.Handle(ai, echo, nil)
+	host(t, store, person, ai)
+	m := chat.Text("are you there?")
+	payload, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := spec.FromGo[chat.ChatMessage]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := spec.Digest(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := person.Send(t.Context(), ai.Address(), parley.Raw{Schema: schema, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+
+	handled := func() (n int) {
+		log, err := store.Log(t.Context(), parley.LogQuery{Agent: person.Address(), Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range log {
+			if r.Event == "handled" {
+				n++
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(20 * time.Second); handled() < 2; time.Sleep(time.Millisecond) { // the acknowledgement and the answer
+		if time.Now().After(deadline) {
+			t.Fatal("no acknowledgement and no answer")
+		}
+	}
+	due, err := store.Due(t.Context(), time.Now().Add(time.Hour), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range due {
+		if d.Agent == person.Address() {
+			t.Error("an acknowledgement is still waited for")
+		}
 	}
 }
