@@ -26,8 +26,9 @@ var errEndless = errors.New("it would be too large, or without end")
 func (s *Schema) Example(now time.Time) (string, error) {
 	const maxSteps, price = 1000, 2000
 	var unfit error
+	patterns := make(map[string]*pattern)
 	for try, work := uint64(0), 4*maxWork; try < 1000 && work > 0; try++ {
-		g := &guess{s.root, now.UTC(), maxSteps, rand.New(rand.NewPCG(try, 0)), min(1, float64(try))}
+		g := &guess{s.root, now.UTC(), maxSteps, rand.New(rand.NewPCG(try, 0)), min(1, float64(try)), patterns}
 		value := g.value(0, s.root)
 		work -= (maxSteps - g.left) * price
 		err := errEndless
@@ -50,6 +51,38 @@ type guess struct {
 	left int // steps
 	rand *rand.Rand
 	luck float64
+
+	patterns map[string]*pattern // of the schema, for all guesses
+}
+
+type pattern struct {
+	*regexp.Regexp
+	program *syntax.Prog
+}
+
+// pattern returns nil for one that cannot be used.
+func (g *guess) pattern(text string) *pattern {
+	p, ok := g.patterns[text]
+	if ok {
+		return p
+	}
+	if re, err := regexp.Compile(text); err == nil {
+		tree, _ := syntax.Parse(text, syntax.Perl)    // which has just been done
+		program, _ := syntax.Compile(tree.Simplify()) // has no errors
+		p = &pattern{re, program}
+	}
+	g.patterns[text] = p
+	return p
+}
+
+// matches takes as many steps as the name and the pattern are long.
+func (g *guess) matches(text, name string) bool {
+	p := g.pattern(text)
+	if p == nil || g.left <= 0 {
+		return false
+	}
+	g.left -= len(name) * len(p.program.Inst) / 2000
+	return p.MatchString(name)
 }
 
 func (g *guess) pick(n int) int { return int(g.luck * g.rand.Float64() * float64(n)) }
@@ -137,7 +170,7 @@ func (g *guess) object(s map[string]any, depth int) any {
 		}
 		name, parts := fmt.Sprint(names[i]), []any{}
 		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-			if ok, err := regexp.MatchString(pattern, name); ok && err == nil {
+			if g.matches(pattern, name) {
 				parts = append(parts, patterns[pattern])
 			}
 		}
@@ -212,13 +245,13 @@ func (g *guess) text(s map[string]any) any {
 
 // match walks through the program of a pattern; more than least letters are chance.
 func (g *guess) match(pattern string, least int) string {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
+	p := g.pattern(pattern)
+	if p == nil {
 		return ""
 	}
-	program, _ := syntax.Compile(re.Simplify()) // has no errors
+	program := p.program
 	var text strings.Builder
-	for at, steps := program.Start, len(program.Inst); g.left > 0; steps++ {
+	for at, steps := program.Start, 0; g.left > 0; steps++ {
 		if steps >= 100 {
 			g.left, steps = g.left-steps/100, 0
 		}

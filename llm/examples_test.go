@@ -141,6 +141,7 @@ func TestWhatNoExampleFits(t *testing.T) {
 		{`{"type": "array", "minItems": 5000, "items": {"type": "string", "minLength": 100000}}`, "too large"},
 		{`{"type": "array", "minItems": 5000, "items": {"type": "string", "pattern": "a", "minLength": 100000}}`, "too large"},
 		{`{"type": "string", "pattern": "^(a{0,1000}b{0,1000})*c$", "minLength": 50000}`, "too large"},
+		{`{"type": "object", "patternProperties": {"^(a{0,900}b{0,90})*c$": {}, "^(a{0,900}b{0,90})*d$": {}}, "minProperties": 300}`, "too large"},
 		{`{"type": "string", "pattern": "^(a|b)*$", "minLength": 20000, "maxLength": 10}`, "maxLength"},
 	} {
 		began := time.Now()
