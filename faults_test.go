@@ -395,6 +395,25 @@ func TestU14TheCallerHearsOfAHandlersError(t *testing.T) {
 	}
 }
 
+// A reply that does not fit its own model is a mistake of the handler, and not of
+// the peer who asked.
+func TestAReplyThatDoesNotFitIsAnInternalError(t *testing.T) {
+	type Bid struct {
+		Amount int `json:"amount" parley:"min=1"`
+	}
+	w := newWorld(t)
+	bob, alice := agent(t, "bob"), agent(t, "alice")
+	parley.Handle(bob, func(context.Context, *parley.Turn, Ping) (Bid, error) { return Bid{}, nil })
+	w.start("b", nil, bob)
+	w.start("a", nil, alice)
+
+	_, err := parley.Ask[Bid](t.Context(), alice, bob.Address(), Ping{"x"})
+
+	if fault.CodeOf(err) != fault.Refused || !contains(err.Error(), "internal error (message ") {
+		t.Errorf("Ask = %v", err)
+	}
+}
+
 func TestU15WaitingIsBoundedByTheServer(t *testing.T) {
 	w := newWorld(t)
 	bob := agent(t, "bob")

@@ -220,7 +220,9 @@ func (d *docket) inTurn(ctx context.Context, a *Agent, in *incoming, value any) 
 	return "", err
 }
 
-var errOwnMistake = errors.New("the agent must not send this now")
+// errOwnMistake marks what the agent did wrong, and not the sender whose message it
+// handles.
+var errOwnMistake = errors.New("the agent must not send this")
 
 // The sides of a dialogue. An agent that talks to itself is both of them: the
 // one that spoke first, and the one that was spoken to.

@@ -339,7 +339,9 @@ func (n *Node) handle(ctx context.Context, a *Agent, entry *InboxEntry) time.Dur
 		t.again = again
 		reply, err := a.invoke(ctx, h, t, e)
 		if err == nil && reply != nil {
-			_, err = t.add(e.Message.From, reply, e.Message.Session, e.ID)
+			if _, err = t.add(e.Message.From, reply, e.Message.Session, e.ID); fault.CodeOf(err) == fault.Malformed {
+				err = errors.Join(errOwnMistake, err)
+			}
 		}
 		stored := true
 		if err == nil {
