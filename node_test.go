@@ -335,3 +335,38 @@ func TestMessagesSentDuringTheStartGoOut(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A turn may speak in other sessions than its own, and what it says there goes out
+// with its commit or not at all.
+func TestATurnSpeaksInAnotherSession(t *testing.T) {
+	w := newWorld(t)
+	house, ada, ben := agent(t, "house"), agent(t, "ada"), agent(t, "ben")
+	sessions := make(chan string, 10)
+	parley.On(ada, func(_ context.Context, turn *parley.Turn, _ Note) error { sessions <- turn.Session; return nil })
+	const hers = "2b5a1c5e-0c8b-4d8e-9f53-5d1d6f0f6a11"
+	parley.Handle(house, func(_ context.Context, turn *parley.Turn, in Ping) (Pong, error) {
+		if err := turn.SendIn(hers, ada.Address(), Note{in.Text}); err != nil {
+			return Pong{}, err
+		}
+		if in.Text == "too low" {
+			return Pong{}, parley.Errorf(fault.Refused, "too low")
+		}
+		return Pong(in), nil
+	})
+	w.start("a", nil, house)
+	w.start("b", nil, ada, ben)
+
+	for _, bid := range []string{"too low", "more"} {
+		_, err := parley.Ask[Pong](t.Context(), ben, house.Address(), Ping{bid})
+		if (err == nil) != (bid == "more") {
+			t.Errorf("%s: %v", bid, err)
+		}
+	}
+
+	if got := within(t, "the note", sessions); got != hers {
+		t.Errorf("the note came in session %s, want %s", got, hers)
+	}
+	if len(sessions) != 0 {
+		t.Error("what a turn said that failed went out too")
+	}
+}

@@ -79,7 +79,12 @@ const (
 // Send sends a message when the turn is committed. It goes out in the turn's
 // session and is tried for 24 hours.
 func (t *Turn) Send(to identity.Address, msg any) error {
-	_, err := t.add(to, msg, t.Session, "")
+	return t.SendIn(t.Session, to, msg)
+}
+
+// SendIn is Send in another session, a UUID, that this or others may have spoken in.
+func (t *Turn) SendIn(session string, to identity.Address, msg any) error {
+	_, err := t.add(to, msg, session, "")
 	return err
 }
 
