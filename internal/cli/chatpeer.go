@@ -77,10 +77,79 @@ func (p *place) ask(ctx context.Context) error {
 	if err == nil {
 		p.address, err = identity.ParseAddress(info.Address)
 	}
-	if err != nil || status != http.StatusOK {
-		return fault.Errorf(fault.NotFound, p.url, "no single agent says there who it is (status %d): name it as ADDRESS=URL", status)
+	if err == nil && status == http.StatusOK {
+		return nil
 	}
-	return nil
+	if speakers := p.speakers(ctx); len(speakers) > 0 {
+		return p.several(speakers)
+	}
+	return fault.Errorf(fault.NotFound, p.url, "no single agent says there who it is (status %d): name it as ADDRESS=URL", status)
+}
+
+// maxNamed bounds how many agents an error names.
+const maxNamed = 5
+
+// several is the error where more than one agent is at the place; each may have
+// its name before its address.
+func (p place) several(agents []string) error {
+	if len(agents) == 0 {
+		return fault.Errorf(fault.NotFound, p.url, "no agent is there but those of persons: name one as ADDRESS=URL")
+	}
+	list := strings.Join(agents[:min(len(agents), maxNamed)], ", ")
+	if len(agents) > maxNamed {
+		list += fmt.Sprintf(" and %d more", len(agents)-maxNamed)
+	}
+	first := agents[0][strings.LastIndexByte(agents[0], ' ')+1:]
+	return fault.Errorf(fault.NotFound, p.url, "several agents are there: %s; name one as ADDRESS=URL, such as %s=%s", list, first, p.base())
+}
+
+// speakers asks the Almanac of a Parley node which of its agents speak chat.
+func (p place) speakers(ctx context.Context) (addresses []string) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	for _, protocol := range []string{chat.AgentManifestDigest, chat.MendedManifestDigest, chat.PrintedManifestDigest} {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base()+directory.Prefix+"search", strings.NewReader(`{"text":"`+protocol+`"}`))
+		if err != nil {
+			return nil
+		}
+		request.Header.Set("content-type", "application/json")
+		status, text, err := fetch(request)
+		var found []struct {
+			Address   string
+			Endpoints []struct{ URL string }
+		}
+		if err != nil || status != http.StatusOK || json.Unmarshal(text, &found) != nil {
+			return addresses
+		}
+		for _, a := range found {
+			_, err := identity.ParseAddress(a.Address)
+			here := slices.ContainsFunc(a.Endpoints, func(e struct{ URL string }) bool { return sameHost(e.URL, p.url) })
+			if err == nil && here && !slices.Contains(addresses, a.Address) {
+				addresses = append(addresses, a.Address)
+			}
+		}
+	}
+	return addresses
+}
+
+// isOf reports whether the place is that of the node whose agents these are.
+func (p place) isOf(node *nodeClient, agents []parley.AgentInfo) bool {
+	return sameHost(p.url, node.url()) || slices.ContainsFunc(agents, func(a parley.AgentInfo) bool {
+		return slices.ContainsFunc(a.Endpoints, func(e parley.Endpoint) bool { return sameHost(p.url, e.URL) })
+	})
+}
+
+// sameHost compares host and port of two URLs.
+func sameHost(a, b string) bool {
+	one, err := url.Parse(a)
+	two, wrong := url.Parse(b)
+	host := func(u *url.URL) string {
+		if u.Hostname() == "localhost" {
+			return "127.0.0.1"
+		}
+		return u.Hostname()
+	}
+	return err == nil && wrong == nil && one.Port() == two.Port() && one.Scheme == two.Scheme && host(one) == host(two)
 }
 
 func get(ctx context.Context, url string) (status int, text []byte, err error) {
@@ -110,6 +179,12 @@ func findPeer(cmd *cobra.Command, node *nodeClient, agents []parley.AgentInfo, o
 		if err != nil {
 			return "", misused(cmd, err)
 		}
+		if at.address == "" && at.isOf(node, agents) {
+			if own != "" {
+				return findPeer(cmd, node, agents, own, "")
+			}
+			return at.among(agents)
+		}
 		if err := at.ask(ctx); err != nil {
 			return "", err
 		}
@@ -132,6 +207,22 @@ func findPeer(cmd *cobra.Command, node *nodeClient, agents []parley.AgentInfo, o
 		return "", fault.Errorf(fault.NotFound, "", "%q is neither an agent of the node nor an address or a URL", whom)
 	}
 	return address, misused(cmd, fault.In("address", err))
+}
+
+// among chooses from the agents of the running node the only one that is not the
+// person's own.
+func (p place) among(agents []parley.AgentInfo) (identity.Address, error) {
+	var named []string
+	var only identity.Address
+	for _, a := range agents {
+		if a.Name != person || len(agents) == 1 {
+			only, named = a.Address, append(named, a.Name+" "+string(a.Address))
+		}
+	}
+	if len(named) == 1 {
+		return only, nil
+	}
+	return "", p.several(named)
 }
 
 // ownNode runs a node in this process, for the time of the conversation.

@@ -46,7 +46,14 @@ func (f *chatFlags) whereIs(cmd *cobra.Command, whom string) (place, error) {
 		if err != nil {
 			return at, misused(cmd, err)
 		}
-		return at, at.ask(ctx)
+		if node, err := nodeIn(f.data); err == nil && at.address == "" {
+			if agents, err := node.agents(ctx); err == nil && len(agents) > 1 && at.isOf(node, agents) {
+				whom = ""
+			}
+		}
+		if whom != "" {
+			return at, at.ask(ctx)
+		}
 	}
 	almanac := f.almanac
 	if node, err := nodeIn(f.data); err == nil {
