@@ -27,7 +27,8 @@ type settlements struct {
 
 	mu      sync.Mutex
 	waiting map[identity.Address][]settlement // by sender
-	count   int                               // also of those that are being recorded
+	queued  int                               // how many wait
+	count   int                               // those too that are being recorded
 	timer   *time.Timer                       // nil if nothing waits
 	pause   time.Duration                     // after a failure
 	closed  bool
@@ -46,7 +47,7 @@ func (s *settlements) add(e OutboxEntry, o Outcome) {
 	s.mu.Lock()
 	s.put(e.Message.From, settlement{e, o, record(e.Message.From, "delivered", e.ID, e.Message, "")})
 	s.count++
-	now := s.count >= maxSettling && s.pause == 0 || s.closed
+	now := s.queued >= maxSettling && s.pause == 0 || s.closed
 	s.mu.Unlock()
 	d.notify(e.ID, o)
 	if now {
@@ -77,6 +78,7 @@ func (s *settlements) put(agent identity.Address, list ...settlement) {
 		s.waiting = make(map[identity.Address][]settlement)
 	}
 	s.waiting[agent] = append(s.waiting[agent], list...)
+	s.queued += len(list)
 	if s.timer == nil && !s.closed {
 		s.timer = time.AfterFunc(settleWithin+s.pause, s.flush)
 	}
@@ -88,6 +90,7 @@ func (s *settlements) take(b *Batch) (settled func(committed bool)) {
 	s.mu.Lock()
 	list := s.waiting[b.Agent]
 	delete(s.waiting, b.Agent)
+	s.queued -= len(list)
 	s.mu.Unlock()
 	for i := range list {
 		b.Outcomes = append(b.Outcomes, list[i].outcome)
