@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -116,7 +118,7 @@ func newProject(module string) ([]gen.File, error) {
 	name := agentName(module)
 	title := []rune(name)
 	title[0] = unicode.ToUpper(title[0])
-	fill := strings.NewReplacer("{{module}}", module, "{{name}}", name, "{{Name}}", string(title), "{{package}}", packageOf(name), "{{version}}", "v"+release)
+	fill := strings.NewReplacer("{{module}}", module, "{{name}}", name, "{{Name}}", string(title), "{{package}}", packageOf(name), "{{version}}", "v"+release, "{{replace}}", replaceLine())
 	var files []gen.File
 	for _, f := range initFiles {
 		text, err := templates.ReadFile("templates/" + f.template)
@@ -141,6 +143,23 @@ func newProject(module string) ([]gen.File, error) {
 		}
 	}
 	return files, nil
+}
+
+// replaceLine leads a project to the checkout from which this program was built. A
+// program that was installed as a release needs none.
+func replaceLine() string {
+	_, file, _, ok := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	installed := strings.Contains(root, "@")
+	if !ok || err != nil || installed || !strings.HasPrefix(string(text), "module "+parleyModule+"\n") {
+		return ""
+	}
+	root = filepath.ToSlash(root)
+	if strings.ContainsAny(root, " \"'`,()[]{}") {
+		root = strconv.Quote(root)
+	}
+	return fmt.Sprintf("\n// Parley as it is in this checkout; without the line, as it was released.\nreplace %s => %s\n", parleyModule, root)
 }
 
 // packageOf makes a name for a package of the language.
