@@ -93,6 +93,7 @@ type control struct {
 func (c *control) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+controlPrefix+"agents", c.answer(c.listAgents))
+	mux.HandleFunc("GET "+controlPrefix+"manifests", c.answer(c.listManifests))
 	mux.HandleFunc("POST "+controlPrefix+"send", c.answer(c.send))
 	mux.HandleFunc("POST "+controlPrefix+"ask", c.answer(c.ask))
 	mux.HandleFunc("GET "+controlPrefix+"log", c.answer(c.log))
@@ -139,6 +140,16 @@ func (c *control) listAgents(*http.Request) (any, error) {
 		list = append(list, info)
 	}
 	return list, nil
+}
+
+// listManifests tells what the messages of the agents' own protocols are called.
+func (c *control) listManifests(*http.Request) (any, error) {
+	manifests, err := c.node.Manifests()
+	list := make([]json.RawMessage, len(manifests))
+	for i, m := range manifests {
+		list[i] = m
+	}
+	return list, err
 }
 
 // A Request is a message that the command line wants sent.

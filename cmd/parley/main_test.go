@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"parley": main, "greeter": greeter, "rationed": rationed, "chatty": chatty, "solo": solo, "openhouse": openHouse})
+	testscript.Main(m, map[string]func(){"parley": main, "greeter": greeter, "rationed": rationed, "chatty": chatty, "solo": solo, "openhouse": openHouse, "auction": auction})
 }
 
 // TestScript runs testdata/script/*.txtar: sessions with the binary, which are

@@ -124,8 +124,8 @@ type names struct {
 	ctx    context.Context
 }
 
-// namesIn learns the names in a data folder: its agents, and the protocols that
-// its node was told of, if it runs.
+// namesIn learns the names in a data folder: its agents, and if its node runs, the
+// protocols that they publish and those that it was told of.
 func namesIn(ctx context.Context, data string) *names {
 	n := &names{agents: make(map[identity.Address]string), models: make(map[string]string), asked: make(map[string]bool), ctx: ctx}
 	folder, err := dataFolder(data)
@@ -137,6 +137,12 @@ func namesIn(ctx context.Context, data string) *names {
 			n.node = node
 			for _, a := range agents {
 				n.agents[a.Address] = a.Name
+			}
+			var manifests []json.RawMessage
+			if node.call(ctx, "GET", "manifests", nil, &manifests) == nil { // without names there are digests
+				for _, m := range manifests {
+					n.learn(m)
+				}
 			}
 			return n
 		}
