@@ -26,7 +26,7 @@ import (
 // rounds is how many random values a test makes.
 func rounds() int {
 	if os.Getenv("PARLEY_LONG") != "" {
-		return 100_000
+		return 20_000
 	}
 	return 400
 }
