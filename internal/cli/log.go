@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,13 +34,13 @@ message, the first letters of its session, and what became of it. With --verbose
 the message follows in a line of its own; with --json each record is an object
 in a line, with nothing left out.`,
 		Example: `  parley log --data data
-  parley log --verbose --session 7d3f5a10-…
+  parley log --verbose --session 7d3f5a10
   parley log --follow --json --data data`,
 	}
 	data, asJSON := dataFlag(cmd), jsonFlag(cmd)
 	follow := cmd.Flags().Bool("follow", false, "go on as messages come")
 	agent := cmd.Flags().String("agent", "", "only messages of the agent with this name or address")
-	session := cmd.Flags().String("session", "", "only messages of this session")
+	session := cmd.Flags().String("session", "", "only messages of the session with this `ID`, or with one that begins so")
 	verbose := cmd.Flags().BoolP("verbose", "v", false, "show what was said, too")
 	limit := cmd.Flags().Int("limit", 50, "how many of the latest to show")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -51,6 +53,13 @@ in a line, with nothing left out.`,
 			return misused(cmd, err)
 		}
 		q := parley.LogQuery{Agent: address, Session: *session, Limit: *limit, Last: true}
+		if q.Session, err = wholeSession(cmd.Context(), *data, q); err != nil {
+			if !*follow || fault.CodeOf(err) != fault.NotFound || isNotRunning(err) {
+				return err
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), "parley:", err)
+			q.Session = *session
+		}
 		p := &recordPrinter{w: cmd.OutOrStdout(), names: names, json: *asJSON, verbose: *verbose}
 		return readLog(cmd.Context(), *data, q, *follow, p.print, func(news string) { fmt.Fprintln(cmd.ErrOrStderr(), "parley:", news) })
 	}
@@ -102,6 +111,60 @@ func readLog(ctx context.Context, data string, q parley.LogQuery, follow bool, s
 		show(records)
 	}
 	return nil
+}
+
+// wholeSession completes the first letters of a session's ID, which are what the
+// log shows of it.
+func wholeSession(ctx context.Context, data string, q parley.LogQuery) (string, error) {
+	if q.Session == "" {
+		return "", nil
+	}
+	var found []string
+	err := withLog(ctx, data, func(read func(parley.LogQuery) ([]parley.LogRecord, error)) error {
+		exact, err := read(parley.LogQuery{Agent: q.Agent, Session: q.Session, Limit: 1, Last: true})
+		if err != nil {
+			return err
+		}
+		if len(exact) > 0 {
+			found = []string{q.Session}
+			return nil
+		}
+		for page := (parley.LogQuery{Agent: q.Agent, Limit: 1000}); ; {
+			records, err := read(page)
+			if err != nil || len(records) == 0 {
+				return err
+			}
+			for _, r := range records {
+				if s := r.Message.Session; strings.HasPrefix(s, q.Session) && !slices.Contains(found, s) && len(found) <= maxNamed {
+					found = append(found, s)
+				}
+			}
+			page.After = records[len(records)-1].Seq
+		}
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0:
+		return "", fault.Errorf(fault.NotFound, "session", "nothing was said in a session %q", q.Session)
+	}
+	return "", fault.Errorf(fault.Conflict, "session", "several begin with %q: %s", q.Session, talk.CleanLine(strings.Join(found, ", ")))
+}
+
+// withLog reads the log through the running node, or in the folder if none runs.
+func withLog(ctx context.Context, data string, use func(read func(parley.LogQuery) ([]parley.LogRecord, error)) error) error {
+	err := use(func(q parley.LogQuery) (records []parley.LogRecord, err error) {
+		err = through(ctx, data, "GET", "log?"+logParameters(q, 0), nil, &records)
+		return records, err
+	})
+	if !isNotRunning(err) {
+		return err
+	}
+	return withStore(data, func(store parley.Store) error {
+		return use(func(q parley.LogQuery) ([]parley.LogRecord, error) { return store.Log(ctx, q) })
+	})
 }
 
 const (
