@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-agents/parley"
 	"github.com/parley-agents/parley/fault"
+	"github.com/parley-agents/parley/identity"
 	"github.com/parley-agents/parley/run"
 	"github.com/parley-agents/parley/spec"
 	"github.com/parley-agents/parley/wire/uagents"
@@ -26,7 +27,7 @@ type messageFlags struct {
 
 func (f *messageFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "name or address of the agent that speaks (default the node's first)")
+	flags.StringVar(&f.from, "from", "", "name or address of the agent that speaks (default \"you\", or the first that is not asked)")
 	flags.StringVar(&f.schema, "schema", "", "digest of the message's model")
 	flags.StringVar(&f.manifest, "manifest", "", "manifest that has the message's model")
 	flags.StringVar(&f.model, "model", "", "title of the model in the manifest")
@@ -61,7 +62,43 @@ func (f *messageFlags) request(cmd *cobra.Command, node *nodeClient, args []stri
 	if !json.Valid(payload) {
 		return nil, fault.Errorf(fault.Malformed, "payload", "the message is not JSON")
 	}
-	return &run.Request{From: f.from, To: to, Schema: schema, Payload: payload, Timeout: f.timeout}, nil
+	from := f.from
+	if from == "" {
+		from = speakerTo(agents, to)
+	}
+	for _, a := range agents {
+		if a.Name == from {
+			from = string(a.Address)
+		}
+	}
+	return &run.Request{From: from, To: to, Schema: schema, Payload: payload, Timeout: f.timeout}, nil
+}
+
+// speakerTo is who speaks if nobody is named: the person's own agent, else the
+// first that is not the one spoken to, else nobody but that one is there.
+func speakerTo(agents []parley.AgentInfo, to identity.Address) string {
+	first := ""
+	for _, a := range agents {
+		if a.Address == to {
+			continue
+		}
+		if a.Name == person {
+			return string(a.Address)
+		}
+		if first == "" {
+			first = string(a.Address)
+		}
+	}
+	return first
+}
+
+// toItself explains what a protocol with roles says of an agent that was made to
+// talk with itself.
+func toItself(err error, r *run.Request) error {
+	if fault.CodeOf(err) != fault.OutOfTurn || r.From != "" && r.From != string(r.To) {
+		return err
+	}
+	return fmt.Errorf("%w; the agent speaks with itself here: name another one of the node with --from, or speak from the data folder of another node, to its URL", err)
 }
 
 // conformTo checks a message against its model in a manifest and writes it as
@@ -145,7 +182,7 @@ func speak(cmd *cobra.Command, call string, print func(io.Writer, *run.Reply)) {
 		}
 		var reply run.Reply
 		if err := node.call(cmd.Context(), "POST", call, request, &reply); err != nil {
-			return err
+			return toItself(err, request)
 		}
 		if *asJSON {
 			printJSON(cmd.OutOrStdout(), reply)
