@@ -241,6 +241,9 @@ func assemble(o *Options, store parley.Store, known *places, almanac *lateHandle
 	public, err = listen(&parleyhttp.Options{
 		Listen: o.Listen, CertFile: o.CertFile, KeyFile: o.KeyFile, Logger: o.Logger, Handlers: almanac.mounts(),
 	})
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fault.Errorf(fault.Conflict, "listen", "another program, perhaps another node, listens on %s: choose another port with -listen, such as 127.0.0.1:0 for any that is free (%w)", o.Listen, err)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -3,6 +3,7 @@ package run_test
 import (
 	"bufio"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +124,11 @@ func TestANodeThatCannotStartSaysWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	elsewhere := key(t, "elsewhere").Address()
 	for _, c := range []struct {
 		name string
@@ -133,6 +139,7 @@ func TestANodeThatCannotStartSaysWhy(t *testing.T) {
 		{"an almanac of another kind", run.Options{Almanac: "ftp://x"}, "almanac"},
 		{"a peer that is no URL", run.Options{Resolve: map[identity.Address]string{elsewhere: "there"}}, string(elsewhere)},
 		{"a listener without port", run.Options{Listen: "nonsense"}, "expected host:port"},
+		{"a port that is taken", run.Options{Listen: taken.Addr().String()}, "listens on " + taken.Addr().String() + ": choose another port with -listen"},
 		{"half of TLS", run.Options{CertFile: "cert.pem"}, "go together"},
 		{"a file for a folder", run.Options{Data: filepath.Join(folder(func(dir string) { file(dir, "f", "", 0o600) }), "f")}, "not a directory"},
 		{"no database", run.Options{Data: folder(func(dir string) { file(dir, "parley.db", strings.Repeat("no database", 500), 0o600) })}, "is no database"},

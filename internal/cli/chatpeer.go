@@ -232,7 +232,7 @@ func (f *chatFlags) ownNode(ctx context.Context, folder, whom string) (_ *nodeCl
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, err := keys.Find(f.key); err != nil {
+		if _, err := findKey(keys, f.data, f.key); err != nil {
 			return nil, nil, err
 		}
 	}

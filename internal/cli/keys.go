@@ -43,13 +43,26 @@ func openKeys(data string) (*keystore.Store, error) {
 	return keystore.Open(folder)
 }
 
+// findKey finds a key that somebody has named, and says how to make it.
+func findKey(store *keystore.Store, data, name string) (keystore.Entry, error) {
+	entry, err := store.Find(name)
+	if fault.CodeOf(err) == fault.NotFound {
+		folder := ""
+		if data != "" {
+			folder = " --data " + data
+		}
+		err = fmt.Errorf("%w: parley keys new %s%s makes it", err, name, folder)
+	}
+	return entry, err
+}
+
 // storedKey reads a key and asks for its passphrase if it has one.
 func storedKey(data, name string) (*identity.Key, error) {
 	store, err := openKeys(data)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := store.Find(name)
+	entry, err := findKey(store, data, name)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +199,7 @@ func newKeysShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		entry, err := store.Find(args[0])
+		entry, err := findKey(store, *data, args[0])
 		if err != nil {
 			return err
 		}
