@@ -345,7 +345,7 @@ func TestATurnSpeaksInAnotherSession(t *testing.T) {
 	parley.On(ada, func(_ context.Context, turn *parley.Turn, _ Note) error { sessions <- turn.Session; return nil })
 	const hers = "2b5a1c5e-0c8b-4d8e-9f53-5d1d6f0f6a11"
 	parley.Handle(house, func(_ context.Context, turn *parley.Turn, in Ping) (Pong, error) {
-		if err := turn.SendIn(hers, ada.Address(), Note{in.Text}); err != nil {
+		if err := turn.SendIn(hers, ada.Address(), Note(in)); err != nil {
 			return Pong{}, err
 		}
 		if in.Text == "too low" {

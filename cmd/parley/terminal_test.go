@@ -120,6 +120,18 @@ func (w *terminal) chat() {
 	w.shows("start", "Enter says it")
 }
 
+// talk has a conversation with an answer of all that Markdown has, and with one that
+// was interrupted.
+func (w *terminal) talk() {
+	w.t.Helper()
+	w.typed("markdown", "Enter")
+	w.shows("markdown", "for {")
+	w.typed("story", "Enter")
+	w.shows("stream", "a time")
+	w.typed("", "Escape")
+	w.shows("interrupted", "(interrupted)")
+}
+
 // left waits until parley chat has ended as it should.
 func (w *terminal) left() {
 	w.t.Helper()
@@ -150,13 +162,7 @@ func (w *terminal) log() string {
 func TestTerminal(t *testing.T) {
 	w := openTerminal(t)
 	w.chat()
-	w.typed("markdown", "Enter")
-	w.shows("markdown", "for {")
-
-	w.typed("story", "Enter")
-	w.shows("stream", "a time")
-	w.typed("", "Escape")
-	w.shows("interrupted", "(interrupted)")
+	w.talk()
 
 	w.tmux("resize-window", "-x", "44", "-y", "16")
 	w.shows("narrow", "(interrupted)")
@@ -245,12 +251,7 @@ func (w *terminal) child() int {
 func TestTerminalGrowsWhileItScrolls(t *testing.T) {
 	w := openTerminal(t)
 	w.chat()
-	w.typed("markdown", "Enter")
-	w.shows("markdown", "for {")
-	w.typed("story", "Enter")
-	w.shows("stream", "a time")
-	w.typed("", "Escape")
-	w.shows("interrupted", "(interrupted)")
+	w.talk()
 	w.tmux("resize-window", "-x", "80", "-y", "16")
 	w.until("the small screen", func() bool {
 		return strings.Count(w.screen(), "\n") == 16 && strings.Contains(w.screen(), "Ctrl-C again")
