@@ -103,8 +103,10 @@ func (k *knownPeers) trim(ctx context.Context, before time.Time) error {
 			old.Delete = append(old.Delete, key)
 		}
 	}
-	if err := k.store.Commit(ctx, old); err != nil {
-		return err
+	if len(old.Delete) > 0 {
+		if err := k.store.Commit(ctx, old); err != nil {
+			return err
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

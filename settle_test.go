@@ -67,6 +67,29 @@ func eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
+// unstarted makes a node that does not run yet.
+func (w *world) unstarted(store parley.Store, a *parley.Agent) *parley.Node {
+	w.t.Helper()
+	n, err := parley.NewNode(&parley.NodeOptions{Store: store, Resolver: w, Transports: []parley.Transport{w.net.Join("a")}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := n.Add(a); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// fullIf lets a store take nothing while its disk is full.
+func fullIf(full *atomic.Bool) func(*parley.Batch) error {
+	return func(*parley.Batch) error {
+		if full.Load() {
+			return fault.Errorf(fault.Unavailable, "", "disk full")
+		}
+		return nil
+	}
+}
+
 func stateOf(t *testing.T, s parley.Store, a *parley.Agent, id string) parley.OutboxState {
 	t.Helper()
 	e, err := s.OutboxEntry(t.Context(), a.Address(), id)
@@ -156,22 +179,11 @@ func TestWhatCannotBeRecordedIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var broken atomic.Bool
-	store := &countedReads{watchedStore: watchedStore{Store: memory.New(), before: func(b *parley.Batch) error {
-		if broken.Load() {
-			return fault.Errorf(fault.Unavailable, "", "disk full")
-		}
-		return nil
-	}}}
+	store := &countedReads{watchedStore: watchedStore{Store: memory.New(), before: fullIf(&broken)}}
 	var got atomic.Int32
 	peer := w.rawPeer("raw", func(parley.Frame) error { got.Add(1); return nil })
 	alice := agent(t, "alice")
-	n, err := parley.NewNode(&parley.NodeOptions{Store: store, Resolver: w, Transports: []parley.Transport{w.net.Join("a")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Add(alice); err != nil {
-		t.Fatal(err)
-	}
+	n := w.unstarted(store, alice)
 	for range 600 {
 		if _, err := alice.Send(t.Context(), peer, Note{"x"}); err != nil {
 			t.Fatal(err)
@@ -198,22 +210,11 @@ func TestWhatCannotBeRecordedIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var broken atomic.Bool
-	store := &watchedStore{Store: memory.New(), before: func(*parley.Batch) error {
-		if broken.Load() {
-			return fault.Errorf(fault.Unavailable, "", "disk full")
-		}
-		return nil
-	}}
+	store := &watchedStore{Store: memory.New(), before: fullIf(&broken)}
 	const peers, each, bound = 24, 250, 4096 + 24*8 // what is on its way goes on
 	var got atomic.Int32
 	alice := agent(t, "alice")
-	n, err := parley.NewNode(&parley.NodeOptions{Store: store, Resolver: w, Transports: []parley.Transport{w.net.Join("a")}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Add(alice); err != nil {
-		t.Fatal(err)
-	}
+	n := w.unstarted(store, alice)
 	for i := range peers {
 		peer := w.rawPeer(fmt.Sprint("raw-", i), func(parley.Frame) error { got.Add(1); return nil })
 		for range each {
